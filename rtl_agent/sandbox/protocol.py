@@ -1,0 +1,112 @@
+"""What a sandbox is to the rest of rtl-agent: open a box, put files in, run commands, take files out."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Protocol
+
+MIB = 1024 * 1024
+
+
+class SandboxError(Exception):
+    """The sandbox itself failed. Never the fault of what ran inside: a grade becomes `error`, not 0."""
+
+
+@dataclass(frozen=True)
+class Mount:
+    """A read-only view of a host directory or file inside the box."""
+
+    source: Path
+    target: str
+
+
+@dataclass(frozen=True)
+class BoxSpec:
+    """What a box has inside, fixed for its life."""
+
+    mounts: tuple[Mount, ...] = ()
+    writable: tuple[str, ...] = ("/code",)  # directories of its own; each a tmpfs with `disk_bytes`
+    links: Mapping[str, str] = field(default_factory=dict)  # link path inside -> what it points to
+    proc: bool = False  # mount /proc; RTL that can open /proc/self/mem can rewrite its simulator
+    disk_bytes: int = 256 * MIB
+    memory_bytes: int = 2048 * MIB  # the whole box where cgroups can be written, else each process
+    processes: int = 256
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one command may use. The whole process tree is killed when `wall_seconds` are over."""
+
+    wall_seconds: float = 60.0
+    cpu_seconds: float = 60.0  # of each process
+    file_bytes: int = 64 * MIB  # of each file
+    output_bytes: int = 64 * MIB  # stdout + stderr; more ends the command
+    keep_bytes: int = 1 * MIB  # of each stream: half from its head, half from its tail
+
+
+class Ended(StrEnum):
+    """Why a command is over."""
+
+    EXITED = "exited"
+    SIGNALLED = "signalled"
+    WALL_TIME = "wall-time"
+    OUTPUT = "output"
+
+
+@dataclass(frozen=True)
+class CommandResult:
+    """How a command ended and what it printed."""
+
+    ended: Ended
+    exit_code: int  # -N when ended by signal N
+    stdout: bytes
+    stderr: bytes
+    truncated: bool  # stdout or stderr lost its middle
+    wall_seconds: float
+    cpu_seconds: float
+    max_rss_bytes: int
+
+    @property
+    def ok(self) -> bool:
+        return self.ended is Ended.EXITED and self.exit_code == 0
+
+
+class Box(Protocol):
+    """A live box. Files persist between commands; processes do not: what a command left running is killed."""
+
+    async def run(
+        self,
+        argv: Sequence[str],
+        *,
+        env: Mapping[str, str] | None = None,
+        cwd: str = "/",
+        stdin: bytes = b"",
+        limits: Limits | None = None,
+        pass_fds: Sequence[int] = (),
+    ) -> CommandResult:
+        """Run one command with just this environment. `pass_fds` are fds handed over at `open` time.
+
+        A command that cannot be started (no such program) ends with exit code 127 and says why on stderr.
+        Cancelling the caller kills the command.
+        """
+        ...
+
+    async def write(self, path: str, data: bytes, *, mode: int = 0o644) -> None:
+        """Write a file, making its directories."""
+        ...
+
+    async def read(self, path: str, *, max_bytes: int = 16 * MIB) -> bytes:
+        """Read a regular file. Links are not followed: FileNotFoundError, or ValueError for what is no regular file."""
+        ...
+
+
+class Sandbox(Protocol):
+    """Makes boxes. `open` waits while all slots are taken."""
+
+    name: str
+
+    def open(self, spec: BoxSpec, *, pass_fds: Sequence[int] = ()) -> AbstractAsyncContextManager[Box]:
+        """A new box; leaving the context ends every process in it and frees everything."""
+        ...
