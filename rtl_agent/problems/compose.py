@@ -1,0 +1,106 @@
+"""A harness's compose file and env files -> the services to run, by CVDP's own conventions.
+
+CVDP starts each service with `-w /code/rundir`, which overrides `working_dir`, and mounts the workspace itself, so
+volumes that mention /code are dropped. `image:` and `build:` only choose a container: we bring the tools ourselves.
+"""
+
+import shlex
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+from typing import Any
+
+import yaml
+
+from rtl_agent.problems.errors import BadField
+from rtl_agent.problems.harness import Service
+
+COMPOSE_FILE = "docker-compose.yml"
+
+
+def read_services(files: Mapping[str, str]) -> tuple[Service, ...]:
+    """The services in the order of the compose file."""
+    if COMPOSE_FILE not in files:
+        raise BadField(f"harness.{COMPOSE_FILE}", "is missing")
+    try:
+        document = yaml.safe_load(files[COMPOSE_FILE])
+    except yaml.YAMLError as error:
+        raise BadField(f"harness.{COMPOSE_FILE}", f"is no YAML: {error}") from error
+    services = document.get("services") if isinstance(document, dict) else None
+    if not isinstance(services, dict) or not services:
+        raise BadField(f"harness.{COMPOSE_FILE}", "has no services")
+    return tuple(_read_service(str(name), body, files) for name, body in services.items())
+
+
+def _read_service(name: str, body: Any, files: Mapping[str, str]) -> Service:
+    field = f"harness.{COMPOSE_FILE}.services.{name}"
+    if not isinstance(body, dict):
+        raise BadField(field, "is no mapping")
+    return Service(
+        name=name,
+        argv=_read_command(body.get("command"), f"{field}.command"),
+        env=_read_environment(body, files, field),
+        src_writable=_src_is_writable(body.get("volumes")),
+    )
+
+
+def _read_command(command: Any, field: str) -> tuple[str, ...]:
+    if command is None:
+        raise BadField(field, "is missing, and the image's default command is not known")
+    if isinstance(command, str):
+        try:
+            words = shlex.split(command)
+        except ValueError as error:
+            raise BadField(field, f"cannot be split into words: {error}") from error
+    elif isinstance(command, list):
+        words = [str(word) for word in command]
+    else:
+        raise BadField(field, "is neither text nor a list")
+    if not words:
+        raise BadField(field, "is empty")
+    return tuple(word.replace("$$", "$") for word in words)
+
+
+def _read_environment(body: Mapping[str, Any], files: Mapping[str, str], field: str) -> dict[str, str]:
+    env: dict[str, str] = {}
+    names = body.get("env_file") or []
+    for entry in [names] if isinstance(names, (str, dict)) else names:
+        name = str(entry["path"] if isinstance(entry, dict) else entry)
+        path = str(PurePosixPath(name))
+        if path not in files:
+            raise BadField(f"{field}.env_file", f"{name} is not among the harness's files")
+        env.update(parse_env_file(files[path]))
+    extra = body.get("environment") or {}
+    if isinstance(extra, list):
+        extra = dict(str(item).split("=", 1) for item in extra if "=" in str(item))
+    env.update({str(key): "" if value is None else str(value) for key, value in extra.items()})
+    return env
+
+
+def parse_env_file(text: str) -> dict[str, str]:
+    """KEY = value lines; spaces around `=` do not count, and the last of two equal keys wins."""
+    env: dict[str, str] = {}
+    for line in text.splitlines():
+        line = line.strip().removeprefix("export ")
+        if not line or line.startswith("#") or "=" not in line:
+            continue
+        key, value = (part.strip() for part in line.split("=", 1))
+        if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
+            value = value[1:-1]
+        else:
+            value = value.split(" #", 1)[0].rstrip()
+        env[key] = value
+    return env
+
+
+def _src_is_writable(volumes: Any) -> bool:
+    """Whether /src is mounted for writing. A harness that mounts no /src gets it read-only."""
+    for volume in volumes or []:
+        if isinstance(volume, dict):
+            target, read_only = str(volume.get("target", "")), bool(volume.get("read_only"))
+        else:
+            _, _, rest = str(volume).partition(":")
+            target, _, mode = rest.partition(":")
+            read_only = "ro" in mode.split(",")
+        if target.rstrip("/") == "/src":
+            return not read_only
+    return False

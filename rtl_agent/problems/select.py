@@ -1,0 +1,53 @@
+"""Choose problems: filters, and splits by family that never put siblings on both sides."""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from rtl_agent.problems.problem import Problem
+
+
+class Split(StrEnum):
+    TRAIN = "train"
+    HELD_OUT = "held-out"
+
+
+def split_of(family: str, *, held_out: float = 0.2, seed: int = 0) -> Split:
+    """Which side a family is on. It depends on the family's name alone, so no filter can move it across."""
+    digest = hashlib.sha256(f"{seed}:{family}".encode()).digest()
+    return Split.HELD_OUT if int.from_bytes(digest[:8]) < held_out * 2**64 else Split.TRAIN
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Empty fields select everything."""
+
+    ids: Sequence[str] = ()
+    families: Sequence[str] = ()
+    categories: Sequence[str] = ()
+    difficulties: Sequence[str] = ()
+    kinds: Sequence[str] = ()
+    needs: Sequence[str] = ()
+    split: Split | None = None
+    held_out: float = 0.2
+    split_seed: int = 0
+
+    def takes(self, problem: Problem) -> bool:
+        wanted = (
+            (self.ids, problem.id),
+            (self.families, problem.family),
+            (self.categories, problem.category),
+            (self.difficulties, problem.difficulty),
+            (self.kinds, problem.kind),
+            (self.needs, problem.needs),
+        )
+        if not all(not values or value in values for values, value in wanted):
+            return False
+        side = split_of(problem.family, held_out=self.held_out, seed=self.split_seed)
+        return self.split is None or side is self.split
+
+
+def select(problems: Iterable[Problem], selection: Selection) -> list[Problem]:
+    """The selected problems, in their given order."""
+    return [problem for problem in problems if selection.takes(problem)]
