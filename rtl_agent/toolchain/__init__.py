@@ -1,0 +1,8 @@
+"""Which EDA tools, which versions, where: found, pinned, installed for the harness, reported by `rtl-agent doctor`."""
+
+from rtl_agent.toolchain.find import find_toolchain, forget_toolchain
+from rtl_agent.toolchain.harness_env import HarnessPython
+from rtl_agent.toolchain.missing import ToolMissing
+from rtl_agent.toolchain.toolchain import Tool, Toolchain
+
+__all__ = ["HarnessPython", "Tool", "ToolMissing", "Toolchain", "find_toolchain", "forget_toolchain"]

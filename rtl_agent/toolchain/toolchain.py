@@ -1,0 +1,95 @@
+"""The tools of this machine as a grader needs them: what to mount in a box, its PATH, its links, the versions."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from rtl_agent.sandbox.protocol import Mount
+from rtl_agent.toolchain.harness_env import HarnessPython
+from rtl_agent.toolchain.missing import ToolMissing
+from rtl_agent.toolchain.pins import COCOTB_VERSIONS
+from rtl_agent.toolchain.versions import wheel_version
+
+SHIMS = Path(__file__).parent / "shims"
+SHIMS_INSIDE = "/opt/rtl-agent/bin"
+_SYSTEM_PATH = ("/usr/local/bin", "/usr/bin", "/bin")
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One program: where it is, which version, which one CVDP has, and what the difference means."""
+
+    name: str
+    path: Path | None  # None: not found
+    version: str  # "" when not found or it does not tell
+    wanted: str = ""  # CVDP's pin; "" when it has none
+    note: str = ""
+    required: bool = False  # without it nothing can be graded
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """What `find_toolchain` found. A flavour is a cocotb version: "2.0.1" or "1.9.2"."""
+
+    tools: Mapping[str, Tool]
+    harness_pythons: Mapping[str, HarnessPython]
+
+    def tool(self, name: str) -> Tool:
+        """A tool that is there, or ToolMissing."""
+        found = self.tools.get(name)
+        if found is None or found.path is None:
+            raise ToolMissing(name)
+        return found
+
+    def harness(self, flavour: str) -> HarnessPython:
+        """The Python that harnesses of this flavour run on, or ToolMissing."""
+        found = self.harness_pythons.get(flavour)
+        if found is None:
+            raise ToolMissing("cocotb", f"the harness environment with cocotb {flavour} is not installed")
+        return found
+
+    def mounts(self, flavour: str) -> tuple[Mount, ...]:
+        """What a box needs beside the system's /usr, all read-only."""
+        harness = self.harness(flavour)
+        trees = dict.fromkeys(tree for tree in (*self._own_trees(), harness.prefix) if not _in_usr(tree))
+        return (
+            Mount(harness.home, harness.inside),
+            Mount(SHIMS, SHIMS_INSIDE),
+            *(Mount(tree, str(tree)) for tree in trees),
+        )
+
+    def path(self, flavour: str) -> str:
+        """PATH inside a box. The shims go first: `pytest` must be the harness's, whatever the system has."""
+        self.harness(flavour)
+        own = dict.fromkeys(str(tree / "bin") for tree in self._own_trees() if not _in_usr(tree))
+        return ":".join((SHIMS_INSIDE, *own, *_SYSTEM_PATH))
+
+    def env(self, flavour: str) -> dict[str, str]:
+        """The variables that the tools themselves need inside a box."""
+        return {"PATH": self.path(flavour), "RTL_AGENT_PYTHON": self.harness(flavour).executable}
+
+    def links(self) -> Mapping[str, str]:
+        """Links a box needs: Yosys reads /proc/self/exe to find its share directory, and a box has no /proc."""
+        yosys = self.tools.get("yosys")
+        return {"/proc/self/exe": str(yosys.path)} if yosys and yosys.path else {}
+
+    def versions(self, flavour: str = COCOTB_VERSIONS[0]) -> Mapping[str, str]:
+        """Everything that can change a verdict, for the grade and for the cache's key."""
+        harness = self.harness(flavour)
+        programs = {name: self.tools[name].version for name in ("iverilog", "verilator", "yosys") if name in self.tools}
+        return {
+            **{name: version for name, version in programs.items() if version},
+            "cocotb": flavour,
+            "pytest": wheel_version(harness.site_packages, "pytest"),
+            "python": harness.python_version,
+        }
+
+    def _own_trees(self) -> list[Path]:
+        """The prefixes of simulators and synthesisers, in the order of PATH."""
+        found = (self.tools.get(name) for name in ("iverilog", "yosys"))
+        return [tool.path.parent.parent for tool in found if tool and tool.path]
+
+
+def _in_usr(tree: Path) -> bool:
+    # /bin, /lib and /lib64 are links into /usr on every system that we support.
+    return tree == Path("/") or tree.is_relative_to("/usr")

@@ -1,0 +1,107 @@
+#!/bin/sh
+# Installs what rtl-agent needs, once: system packages with apt-get, Python packages in .venv. Silent when all is there.
+set -eu
+cd "$(dirname "$0")/.."
+venv=.venv
+stamp=$venv/setup.stamp
+
+say() { printf 'rtl-agent: %s\n' "$*"; }
+fail() { printf 'rtl-agent: %s\n' "$*" >&2; exit 1; }
+has() { command -v "$1" >/dev/null 2>&1; }
+
+# What the stamp must say for the set-up to be current.
+wanted() {
+    "$venv/bin/python" -I -S -V
+    cat pyproject.toml rtl_agent/toolchain/pins.py rtl_agent/toolchain/harness_env.py scripts/setup.sh | sha256sum
+}
+
+# The programs that are missing, in the words of Debian's package names. Adds to $packages and $programs.
+need() { packages="$packages $1"; programs="$programs${programs:+, }$2"; }
+find_missing() {
+    packages='' programs=''
+    { has iverilog && has vvp; } || need iverilog "iverilog (Icarus Verilog 11 or newer)"
+    has bwrap || need bubblewrap "bwrap (bubblewrap)"
+    has yosys || need yosys "yosys"
+    has cc || has gcc || need "gcc libc6-dev" "cc (a C compiler)"
+}
+
+find_python() {
+    found=''
+    for python in python3 python3.13 python3.12 python3.11; do
+        has "$python" || continue
+        "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && return
+        found="$found${found:+, }$("$python" -V 2>&1 | head -n 1)"
+    done
+    fail "Python 3.11 or newer is needed, as python3 or python3.11 ... on PATH; found: ${found:-none}."
+}
+
+# Slower questions, asked only when something is to be installed anyway.
+find_missing_for_python() {
+    has perl && perl -e 'use Pod::Usage' 2>/dev/null || need perl "perl with Pod::Usage (for Verilator)"
+    if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
+        minor=$("$python" -c 'import sys; print(sys.version_info[1])')
+        need "python3.$minor-venv" "the venv and ensurepip modules of $python"
+    fi
+    if ! "$python" -m rtl_agent.toolchain.interpreter >/dev/null 2>&1; then
+        minor=$(/usr/bin/python3 -c 'import sys; print(sys.version_info[1])' 2>/dev/null || echo 0)
+        case $minor in
+            11 | 12 | 13) need "libpython3.$minor" "libpython3.$minor (Python's shared library)" ;;
+            *) need "python3 libpython3-dev" "a Python 3.11 to 3.13 with a shared libpython" ;;
+        esac
+    fi
+}
+
+install_packages() {
+    [ -n "$packages" ] || return 0
+    [ "$(uname -s)" = Linux ] || fail "rtl-agent needs Linux; missing here: $programs."
+    has apt-get || fail "missing: $programs. There is no apt-get here: install them with your package manager, then run make again."
+    sudo=''
+    if [ "$(id -u)" -ne 0 ]; then
+        has sudo || fail "missing: $programs. Not root and no sudo: have somebody run  apt-get install$packages"
+        sudo=sudo
+    fi
+    say "installing with ${sudo:+sudo }apt-get (a minute or two):$packages"
+    # A mirror of some other repository may be down; apt-get install says if that matters.
+    $sudo apt-get update -qq >"$log" 2>&1 || true
+    # shellcheck disable=SC2086 # a list of words
+    $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+        -o DPkg::Lock::Timeout=300 $packages >>"$log" 2>&1 </dev/null || {
+        tail -n 8 "$log" >&2
+        fail "apt-get could not install:$packages"
+    }
+    find_missing
+    [ -z "$programs" ] || fail "still missing after apt-get: $programs."
+}
+
+install_python() {
+    if ! "$venv/bin/python" -m pip --version >/dev/null 2>&1; then
+        say "making $venv with $("$python" -V)"
+        # share/ stays: the harness environments stand on a Python of their own.
+        rm -rf "$venv/bin" "$venv/lib" "$venv/lib64" "$venv/include" "$venv/pyvenv.cfg"
+        "$python" -m venv "$venv" >"$log" 2>&1 || { cat "$log" >&2; fail "$python could not make $venv."; }
+    fi
+    say "installing Python packages in $venv (about a minute)"
+    "$venv/bin/python" -m pip install -qq --disable-pip-version-check -e '.[dev]' >"$log" 2>&1 </dev/null || {
+        tail -n 8 "$log" >&2
+        fail "pip could not install the packages that pyproject.toml names."
+    }
+    "$venv/bin/python" -m rtl_agent.toolchain.install
+}
+
+find_missing
+if [ -z "$packages" ] && [ -f "$stamp" ] && [ "$(wanted 2>/dev/null)" = "$(cat "$stamp")" ]; then
+    exit 0
+fi
+mkdir -p "$venv"
+if has flock; then
+    exec 9>"$venv/setup.lock"
+    flock -n 9 || { say "another set-up is running here; waiting for it"; flock 9; }
+fi
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+find_python
+find_missing_for_python
+install_packages
+install_python
+wanted >"$stamp"
+say "set-up is done"
