@@ -1,0 +1,95 @@
+"""One bubblewrap process and the init inside it: start, kill, wait until everything is gone."""
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import subprocess
+from collections.abc import Sequence
+from contextlib import suppress
+
+from rtl_agent.sandbox._channel import Channel
+
+GONE_SECONDS = 10.0
+
+
+class BoxProcess:
+    def __init__(
+        self, argv: Sequence[str], *, uid: int | None, fds: Sequence[int], host_end: socket.socket, info: int
+    ) -> None:
+        """Takes over `host_end` and `info`. The environment is empty: bubblewrap's own could be read in the box."""
+        self._info, self._init, self._exit, self.init_pid = info, -1, -1, 0
+        self._errors = os.memfd_create("bwrap-stderr")
+        self.channel = Channel(host_end)
+        identity = {} if uid is None else {"user": uid, "group": uid}
+        try:
+            self._process = subprocess.Popen(
+                argv,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=self._errors,
+                pass_fds=fds,
+                env={},
+                cwd="/",
+                extra_groups=None if uid is None else [],
+                **identity,  # type: ignore[call-overload,unused-ignore]  # mypy does not see through the dict
+            )
+            self._exit = os.pidfd_open(self._process.pid)
+        except BaseException:
+            self._release()
+            raise
+
+    def learn_init(self) -> int:
+        """The host's pid of the init; known when the init has spoken."""
+        if self._init < 0:
+            os.set_blocking(self._info, False)
+            with suppress(OSError, ValueError, KeyError):
+                pid = int(json.loads(os.read(self._info, 4096))["child-pid"])
+                self._init, self.init_pid = os.pidfd_open(pid), pid
+        return self._init
+
+    def kill(self) -> None:
+        """Kill the init, which takes the whole pid namespace with it; bubblewrap then ends by itself."""
+        self.learn_init()
+        with suppress(ProcessLookupError):
+            if self._init >= 0:
+                signal.pidfd_send_signal(self._init, signal.SIGKILL)
+            else:
+                self._process.kill()
+
+    def said(self) -> str:
+        """What bubblewrap or the init printed: nothing, while all is well."""
+        return os.pread(self._errors, 4096, 0).decode(errors="replace").strip()
+
+    async def end(self) -> str:
+        """Kill, wait until the last process is gone and free everything. Returns what bubblewrap said on stderr."""
+        self.kill()
+        try:
+            if not await _readable(self._exit, GONE_SECONDS):
+                self._process.kill()
+                await _readable(self._exit, GONE_SECONDS)
+            self._process.wait(timeout=1)
+            return self.said()
+        finally:
+            self._release()
+
+    def _release(self) -> None:
+        self.channel.close()
+        for fd in (self._info, self._init, self._exit, self._errors):
+            if fd >= 0:
+                os.close(fd)
+        self._info = self._init = self._exit = self._errors = -1
+
+
+async def _readable(fd: int, seconds: float) -> bool:
+    loop = asyncio.get_running_loop()
+    ready: asyncio.Future[None] = loop.create_future()
+    loop.add_reader(fd, lambda: None if ready.done() else ready.set_result(None))
+    try:
+        await asyncio.wait_for(ready, seconds)
+    except TimeoutError:
+        return False
+    finally:
+        loop.remove_reader(fd)
+    return True

@@ -1,0 +1,177 @@
+"""The sandbox on Linux namespaces: one bubblewrap process for each box, an unprivileged uid for each slot."""
+
+import asyncio
+import os
+import shutil
+import socket
+import sys
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from rtl_agent.sandbox import _init, cgroup
+from rtl_agent.sandbox._box import BubblewrapBox
+from rtl_agent.sandbox._channel import ChannelClosed
+from rtl_agent.sandbox._process import BoxProcess
+from rtl_agent.sandbox._slots import Slots
+from rtl_agent.sandbox._staging import resolve, stage
+from rtl_agent.sandbox._view import ETC_FILES, tmpfs_bytes, view
+from rtl_agent.sandbox.protocol import MIB, Box, BoxSpec, Mount, SandboxError
+
+START_SECONDS = 60.0  # 30 ms on an idle machine; a loaded one must not turn into errors
+WAIT_FOR_UID_SECONDS = 0.05
+T = TypeVar("T")
+
+
+@dataclass
+class _Parts:
+    """What an open box holds, to be given back in any case."""
+
+    uid: int | None = None
+    group: cgroup.BoxCgroup | None = None
+    fds: list[int] = field(default_factory=list)
+
+
+class BubblewrapSandbox:
+    """At most `slots` boxes at once. `python` runs the init of each box."""
+
+    name = "bubblewrap"
+
+    def __init__(self, slots: int, python: Path | None = None) -> None:
+        bwrap = shutil.which("bwrap")
+        if bwrap is None:
+            raise SandboxError("bwrap is not installed: run `apt-get install bubblewrap`")
+        self.bwrap = bwrap
+        self.python, self._python_mounts = find_python(python)
+        self._count = slots
+        self._slots = Slots() if os.geteuid() == 0 else None
+        self._turn: asyncio.Semaphore | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._source = Path(_init.__file__).read_text()
+        self._place = cgroup.find_place()
+        if self._place:
+            cgroup.remove_stale(self._place)
+
+    @asynccontextmanager
+    async def open(self, spec: BoxSpec, *, pass_fds: Sequence[int] = ()) -> AsyncIterator[Box]:
+        async with self._semaphore():
+            parts = _Parts()
+            try:
+                process = await self._start(spec, pass_fds, parts)
+                box = BubblewrapBox(process, spec, tuple(pass_fds))
+                try:
+                    yield box
+                finally:
+                    await _to_the_end(box.close())
+            finally:
+                await _to_the_end(self._give_back(parts))
+
+    def _semaphore(self) -> asyncio.Semaphore:
+        loop = asyncio.get_running_loop()
+        if self._turn is None or self._loop is not loop:
+            self._turn, self._loop = asyncio.Semaphore(self._count), loop
+        return self._turn
+
+    async def _start(self, spec: BoxSpec, pass_fds: Sequence[int], parts: _Parts) -> BoxProcess:
+        if self._slots:
+            while (uid := self._slots.take()) is None:  # noqa: ASYNC110  (another process gives it back)
+                await asyncio.sleep(WAIT_FOR_UID_SECONDS)
+            parts.uid = uid
+        process = self._launch(spec, pass_fds, parts)
+        try:
+            async with asyncio.timeout(START_SECONDS):
+                if await process.channel.receive() != [b"ready"]:
+                    raise ChannelClosed("the init said something else than ready")
+            process.learn_init()
+        except (TimeoutError, ChannelClosed) as error:
+            said = await _to_the_end(process.end())
+            raise SandboxError(f"the box did not start: {said or error or 'no answer'}") from error
+        except BaseException:
+            await _to_the_end(process.end())
+            raise
+        return process
+
+    def _launch(self, spec: BoxSpec, pass_fds: Sequence[int], parts: _Parts) -> BoxProcess:
+        sources = resolve([mount.source for mount in (*self._python_mounts, *spec.mounts)])
+        prefix: list[str] = []
+        if parts.uid is not None:
+            sources, prefix = stage(sources, parts.uid)
+        if self._place:
+            try:
+                # Files alone must not fill the limit: then every later command would be killed at its start.
+                memory = max(spec.memory_bytes, tmpfs_bytes(spec)) + 16 * MIB
+                parts.group = cgroup.make(self._place, memory, spec.processes)
+            except OSError as error:
+                raise SandboxError(f"no cgroup for the box: {error}") from error
+        groups = parts.group.fds if parts.group else []
+        files = {name: _filled(content, parts.fds) for name, content in ETC_FILES.items()}
+        proc = os.open("/proc", os.O_PATH | os.O_DIRECTORY)
+        parts.fds.append(proc)
+        info, info_end = os.pipe()
+        parts.fds.append(info_end)
+        host_end, box_end = socket.socketpair()
+        parts.fds.append(box_end.detach())
+        inner = [parts.fds[-1], proc, " ".join(map(str, groups)), " ".join(map(str, pass_fds))]
+        argv = [*prefix, self.bwrap, *view(spec, self._python_mounts, files, sources), "--info-fd", str(info_end), "--"]
+        argv += [str(self.python), "-I", "-S", "-c", self._source, *map(str, inner)]
+        uid = None if prefix else parts.uid
+        try:
+            process = BoxProcess(argv, uid=uid, fds=[*parts.fds, *groups, *pass_fds], host_end=host_end, info=info)
+        except (OSError, ValueError) as error:
+            raise SandboxError(f"bubblewrap cannot be started: {error}") from error
+        _close(parts.fds)
+        if parts.group:
+            parts.group.close()
+        return process
+
+    async def _give_back(self, parts: _Parts) -> None:
+        _close(parts.fds)
+        if parts.group:
+            for _ in range(100):
+                if parts.group.remove():
+                    break
+                await asyncio.sleep(0.01)
+        if parts.uid is not None and self._slots:
+            self._slots.give_back(parts.uid)
+
+
+def find_python(wanted: Path | None) -> tuple[Path, tuple[Mount, ...]]:
+    """The interpreter of the init, and what to mount for it when it is not in /usr."""
+    usual = Path("/usr/bin/python3")
+    python = wanted or (usual if usual.exists() else Path(getattr(sys, "_base_executable", sys.executable)))
+    if python.is_relative_to("/usr"):
+        return python, ()
+    prefix = python.resolve().parent.parent
+    return python.resolve(), (Mount(prefix, str(prefix)),)
+
+
+def _filled(content: bytes, fds: list[int]) -> int:
+    fd = os.memfd_create("box-file")
+    fds.append(fd)
+    os.write(fd, content)
+    os.lseek(fd, 0, os.SEEK_SET)
+    return fd
+
+
+def _close(fds: list[int]) -> None:
+    while fds:
+        with suppress(OSError):
+            os.close(fds.pop())
+
+
+async def _to_the_end(work: Coroutine[None, None, T]) -> T:
+    """Finish `work` even if the caller is cancelled meanwhile; the cancellation comes after."""
+    task = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError as error:
+            cancelled = error
+        except Exception:
+            break
+    if cancelled:
+        raise cancelled
+    return task.result()

@@ -1,0 +1,163 @@
+"""Memory and process limits for a whole box, where this process may make cgroups.
+
+A command enters the box's cgroup by itself just before it starts; the box's init stays outside. Otherwise a command
+could fill the limit with what outlives it (a million empty files on a tmpfs are 1 GB of kernel memory), and the kernel
+would kill the init.
+"""
+
+import itertools
+import os
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+PREFIX = "rtl-agent"
+_numbers = itertools.count()
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where cgroups can be made: one parent on v2, one for each controller on v1."""
+
+    version: int
+    memory: Path
+    pids: Path
+
+    @property
+    def parents(self) -> tuple[Path, ...]:
+        return (self.memory,) if self.memory == self.pids else (self.memory, self.pids)
+
+
+@dataclass
+class BoxCgroup:
+    """One box's cgroup. `fds` move whoever writes "0" to them."""
+
+    paths: list[Path] = field(default_factory=list)
+    fds: list[int] = field(default_factory=list)
+
+    def close(self) -> None:
+        while self.fds:
+            os.close(self.fds.pop())
+
+    def remove(self) -> bool:
+        """False while a dying process is still inside."""
+        self.close()
+        for path in self.paths:
+            try:
+                path.rmdir()
+            except FileNotFoundError:
+                pass
+            except OSError:
+                return False
+        return True
+
+    def out_of_memory(self) -> int:
+        """How many processes the kernel killed in this box for want of memory."""
+        for path in self.paths:
+            for name in ("memory.events", "memory.oom_control"):
+                with suppress(OSError):
+                    for line in (path / name).read_text().splitlines():
+                        if line.startswith("oom_kill "):
+                            return int(line.split()[1])
+        return 0
+
+
+def find_place() -> Place | None:
+    mounts = _cgroup_mounts()
+    return _find_v2(mounts) or _find_v1(mounts)
+
+
+def describe() -> str:
+    """One line for `rtl-agent doctor`."""
+    place = find_place()
+    if place is None:
+        return "no cgroup can be made here: memory is limited for each process, not for the whole box"
+    return f"cgroup v{place.version}, in {' and '.join(map(str, place.parents))}"
+
+
+def make(place: Place, memory_bytes: int, processes: int) -> BoxCgroup:
+    name = f"{PREFIX}-{os.getpid()}-{_start_time(os.getpid())}-{next(_numbers)}"
+    group = BoxCgroup()
+    try:
+        for parent in place.parents:
+            (parent / name).mkdir()
+            group.paths.append(parent / name)
+        memory, pids = place.memory / name, place.pids / name
+        if place.version == 2:
+            _write(memory / "memory.max", memory_bytes)
+            _write(memory / "memory.swap.max", 0, optional=True)
+        else:
+            _write(memory / "memory.limit_in_bytes", memory_bytes)
+            _write(memory / "memory.memsw.limit_in_bytes", memory_bytes, optional=True)
+        _write(pids / "pids.max", processes)
+        for path in group.paths:
+            group.fds.append(os.open(path / "cgroup.procs", os.O_WRONLY | os.O_CLOEXEC))
+    except OSError:
+        group.remove()
+        raise
+    return group
+
+
+def remove_stale(place: Place) -> None:
+    """Remove what processes that were killed left behind. A cgroup that still has processes cannot be removed."""
+    for parent in place.parents:
+        for path in parent.glob(f"{PREFIX}-*-*-*"):
+            pid, start = path.name.removeprefix(f"{PREFIX}-").split("-")[:2]
+            if pid.isdigit() and _start_time(int(pid)) != start:
+                with suppress(OSError):
+                    path.rmdir()
+
+
+def _start_time(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    except OSError:
+        return "none"
+
+
+def _write(path: Path, value: int, optional: bool = False) -> None:
+    try:
+        path.write_text(str(value))
+    except OSError:
+        if not optional:
+            raise
+
+
+def _cgroup_mounts() -> dict[str, Path]:
+    """Controller, or "unified", to mount point."""
+    found = {}
+    with suppress(OSError):
+        for line in Path("/proc/self/mountinfo").read_text().splitlines():
+            fields = line.split()
+            kind, _, options = fields[fields.index("-") + 1 :][:3]
+            if kind == "cgroup2":
+                found["unified"] = Path(fields[4])
+            elif kind == "cgroup":
+                found.update({name: Path(fields[4]) for name in options.split(",") if name in ("memory", "pids")})
+    return found
+
+
+def _find_v1(mounts: dict[str, Path]) -> Place | None:
+    """At the top of the hierarchy: in a container our own path may be missing, and the next start has to find this."""
+    if "memory" in mounts and "pids" in mounts and all(os.access(mounts[name], os.W_OK) for name in ("memory", "pids")):
+        return Place(1, mounts["memory"], mounts["pids"])
+    return None
+
+
+def _find_v2(mounts: dict[str, Path]) -> Place | None:
+    """The nearest ancestor of our own cgroup that hands memory and pids on and lets us move processes there."""
+    if "unified" not in mounts:
+        return None
+    root = mounts["unified"]
+    with suppress(OSError):
+        lines = Path("/proc/self/cgroup").read_text().splitlines()
+        own = root / next((line[3:] for line in lines if line.startswith("0::")), "/").lstrip("/")
+        for parent in (own, *own.parents):
+            if not parent.is_relative_to(root):
+                break
+            with suppress(OSError):
+                given = (parent / "cgroup.subtree_control").read_text().split()
+                writable = os.access(parent, os.W_OK) and os.access(parent / "cgroup.procs", os.W_OK)
+                if writable and {"memory", "pids"} <= set(given):
+                    return Place(2, parent, parent)
+    return None
