@@ -1,0 +1,120 @@
+// ALU with registered result and flags: eleven operations, unknown opcodes are reported.
+module alu #(
+    parameter WIDTH = 8
+) (
+    input  logic             clk,
+    input  logic             rst,
+    input  logic             in_valid,
+    input  logic [3:0]       op,
+    input  logic [WIDTH-1:0] a,
+    input  logic [WIDTH-1:0] b,
+    output logic             out_valid,
+    output logic [WIDTH-1:0] result,
+    output logic             zero,
+    output logic             negative,
+    output logic             carry,
+    output logic             overflow,
+    output logic             illegal
+);
+
+    localparam SHIFT_WIDTH = $clog2(WIDTH);
+
+    localparam [3:0] OP_ADD  = 4'd0;
+    localparam [3:0] OP_SUB  = 4'd1;
+    localparam [3:0] OP_AND  = 4'd2;
+    localparam [3:0] OP_OR   = 4'd3;
+    localparam [3:0] OP_XOR  = 4'd4;
+    localparam [3:0] OP_SLL  = 4'd5;
+    localparam [3:0] OP_SRL  = 4'd6;
+    localparam [3:0] OP_SRA  = 4'd7;
+    localparam [3:0] OP_SLT  = 4'd8;
+    localparam [3:0] OP_SLTU = 4'd9;
+    localparam [3:0] OP_ADC  = 4'd10;
+
+    logic [SHIFT_WIDTH-1:0] amount;
+    logic                   carry_in;
+    logic [WIDTH:0]         sum;
+    logic [WIDTH:0]         difference;
+    logic                   sum_overflow;
+    logic                   difference_overflow;
+    logic [WIDTH:0]         left;   // bit WIDTH: last bit shifted out
+    logic [WIDTH:0]         right;  // bit 0: last bit shifted out
+    logic [WIDTH-1:0]       value;
+    logic                   value_carry;
+    logic                   value_overflow;
+    logic                   value_illegal;
+
+    assign amount     = b[SHIFT_WIDTH-1:0];
+    assign carry_in   = (op == OP_ADC) && carry;
+    assign sum        = {1'b0, a} + {1'b0, b} + {{WIDTH{1'b0}}, carry_in};
+    assign difference = {1'b0, a} - {1'b0, b};
+
+    assign sum_overflow        = (a[WIDTH-1] == b[WIDTH-1]) && (sum[WIDTH-1] != a[WIDTH-1]);
+    assign difference_overflow = (a[WIDTH-1] != b[WIDTH-1]) && (difference[WIDTH-1] != a[WIDTH-1]);
+
+    assign left = {1'b0, a} << amount;
+
+    // The sign goes in at the top for SRA only, and the shifted-out bit is caught below bit 0.
+    always_comb begin
+        right = {a, 1'b0} >> amount;
+        if (op == OP_SRA && a[WIDTH-1]) begin
+            right = right | ~({(WIDTH + 1){1'b1}} >> amount);
+        end
+    end
+
+    always_comb begin
+        value          = '0;
+        value_carry    = 1'b0;
+        value_overflow = 1'b0;
+        value_illegal  = 1'b0;
+        case (op)
+            OP_ADD, OP_ADC: begin
+                value          = sum[WIDTH-1:0];
+                value_carry    = sum[WIDTH];
+                value_overflow = sum_overflow;
+            end
+            OP_SUB: begin
+                value          = difference[WIDTH-1:0];
+                value_carry    = difference[WIDTH];
+                value_overflow = difference_overflow;
+            end
+            OP_AND: value = a & b;
+            OP_OR:  value = a | b;
+            OP_XOR: value = a ^ b;
+            OP_SLL: begin
+                value       = left[WIDTH-1:0];
+                value_carry = left[WIDTH];
+            end
+            OP_SRL, OP_SRA: begin
+                value       = right[WIDTH:1];
+                value_carry = right[0];
+            end
+            OP_SLT:  value[0] = difference[WIDTH-1] ^ difference_overflow;
+            OP_SLTU: value[0] = difference[WIDTH];
+            default: value_illegal = 1'b1;
+        endcase
+    end
+
+    always_ff @(posedge clk) begin
+        if (rst) begin
+            out_valid <= 1'b0;
+            result    <= '0;
+            zero      <= 1'b1;
+            negative  <= 1'b0;
+            carry     <= 1'b0;
+            overflow  <= 1'b0;
+            illegal   <= 1'b0;
+        end else begin
+            out_valid <= in_valid;
+            if (in_valid) begin
+                result   <= value;
+                zero     <= (value == '0);
+                negative <= value[WIDTH-1];
+                carry    <= value_carry;
+                overflow <= value_overflow;
+                illegal  <= value_illegal;
+            end
+        end
+    end
+
+endmodule
