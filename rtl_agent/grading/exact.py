@@ -1,0 +1,133 @@
+"""The exact path: every service of a problem's harness, as CVDP runs it, each in a fresh box."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from rtl_agent.grading.channel import Channel, Message, open_channel
+from rtl_agent.grading.diagnostics import icarus_diagnostics, verilator_diagnostics, yosys_diagnostics
+from rtl_agent.grading.grade import Diagnostic
+from rtl_agent.grading.submission import Submission
+from rtl_agent.grading.syntax import SyntaxReport, check_syntax
+from rtl_agent.grading.verdict import ServiceVerdict, judge_service
+from rtl_agent.grading.workspace import RUNDIR, open_workspace, service_env, write_targets
+from rtl_agent.problems import Problem, Service
+from rtl_agent.sandbox import MIB, Box, CommandResult, Ended, Limits, Sandbox, SandboxError
+from rtl_agent.toolchain import Toolchain
+
+_LOG_CHARACTERS = 6000
+_LOGS = (("lint_results.log", verilator_diagnostics), ("synth.log", yosys_diagnostics))
+
+
+@dataclass(frozen=True)
+class ServiceRun:
+    """A verdict with what is kept for the reader."""
+
+    verdict: ServiceVerdict
+    diagnostics: tuple[Diagnostic, ...]
+    log: str
+    cpu_seconds: float
+    syntax: SyntaxReport | None
+
+
+class ExactPath:
+    """Runs services; holds nothing but where and with which tools."""
+
+    def __init__(self, sandbox: Sandbox, toolchain: Toolchain, *, timeout_seconds: float) -> None:
+        self._sandbox = sandbox
+        self._toolchain = toolchain
+        self._limits = Limits(wall_seconds=timeout_seconds, cpu_seconds=timeout_seconds, file_bytes=64 * MIB)
+
+    async def compile(self, problem: Problem, service: Service, submission: Submission) -> SyntaxReport:
+        """The syntax stage alone."""
+        with open_channel() as channel:
+            async with open_workspace(self._sandbox, self._toolchain, problem, service, channel) as box:
+                await write_targets(box, submission.files)
+                return await check_syntax(box, service, service_env(self._toolchain, problem, service, channel, 0))
+
+    async def run(
+        self, problem: Problem, service: Service, submission: Submission, seed: int, *, with_syntax: bool
+    ) -> ServiceRun:
+        """Collect the expected tests without the design, put the design in, and let the service judge it."""
+        with open_channel() as channel:
+            async with open_workspace(self._sandbox, self._toolchain, problem, service, channel) as box:
+                env = service_env(self._toolchain, problem, service, channel, seed)
+                expected = await self._expected_items(box, service, env, channel)
+                await write_targets(box, submission.files)
+                syntax = await check_syntax(box, service, env) if with_syntax else None
+                done = await box.run(
+                    service.argv, env=env, cwd=RUNDIR, limits=self._limits, pass_fds=(channel.far_fd,)
+                )
+                messages = channel.take()
+                verdict = _judge(service, expected, messages, done)
+                diagnostics = [line for said in verdict.failed_builds for line in icarus_diagnostics(said)]
+                if not verdict.passed:
+                    diagnostics += await _logged_diagnostics(box)
+        log = (done.stdout + done.stderr).decode(errors="replace")[-_LOG_CHARACTERS:]
+        return ServiceRun(verdict, tuple(dict.fromkeys(diagnostics)), log, done.cpu_seconds, syntax)
+
+    async def _expected_items(
+        self, box: Box, service: Service, env: dict[str, str], channel: Channel
+    ) -> list[str] | None:
+        """The pytest items that there are without the design; None for a service that does not run pytest."""
+        if not uses_pytest(service):
+            return None
+        collecting = {**env, "RTL_AGENT_COLLECT": "1"}
+        done = await box.run(
+            service.argv, env=collecting, cwd=RUNDIR, limits=self._limits, pass_fds=(channel.far_fd,)
+        )
+        messages = channel.take()
+        if not any(message.get("kind") == "hello" for message in messages):
+            raise SandboxError(f"service {service.name} did not start: {_tail(done)}")
+        return [name for message in messages if message.get("kind") == "collected" for name in message["items"]]
+
+
+def uses_pytest(service: Service) -> bool:
+    return any("pytest" in word for word in service.argv)
+
+
+def _judge(
+    service: Service, expected: Sequence[str] | None, messages: Sequence[Message], done: CommandResult
+) -> ServiceVerdict:
+    if expected is None:
+        reasons = () if done.ok else (f"service {service.name}: {_how_ended(done)}",)
+        return ServiceVerdict(service.name, done.ok, float(done.ok), reasons=reasons)
+    if done.ok and not any(message.get("kind") == "session-end" for message in messages):
+        raise SandboxError(f"service {service.name} ended well but said nothing on the channel: {_tail(done)}")
+    verdict = judge_service(service.name, expected, messages)
+    if not expected:
+        verdict = replace(verdict, passed=False, reasons=(*verdict.reasons, "the harness has no tests"))
+    if done.ok:
+        return verdict
+    ended = () if done.ended is Ended.EXITED else (f"service {service.name}: {_how_ended(done)}",)
+    failure = (*ended, *verdict.reasons) or (f"service {service.name}: {_how_ended(done)}",)
+    return replace(verdict, passed=False, score=min(verdict.score, 0.999), reasons=failure)
+
+
+def _how_ended(done: CommandResult) -> str:
+    match done.ended:
+        case Ended.WALL_TIME:
+            return f"stopped after {done.wall_seconds:.0f} s: the simulation does not end"
+        case Ended.OUTPUT:
+            return "stopped: it printed without end"
+        case Ended.SIGNALLED:
+            return f"killed by signal {-done.exit_code} after {done.cpu_seconds:.0f} s of CPU time"
+        case Ended.EXITED:
+            return f"exit code {done.exit_code}"
+
+
+async def _logged_diagnostics(box: Box) -> list[Diagnostic]:
+    """What lint and synthesis services wrote to the log files that CVDP's harnesses use."""
+    found: list[Diagnostic] = []
+    for name, parse in _LOGS:
+        try:
+            text = await box.read(f"{RUNDIR}/{name}")
+        except (FileNotFoundError, ValueError, asyncio.TimeoutError):
+            continue
+        found += parse(text.decode(errors="replace"))
+    return found
+
+
+def _tail(done: CommandResult) -> str:
+    words = (done.stderr or done.stdout).decode(errors="replace").strip()
+    return f"{_how_ended(done)}; {words[-400:]}"

@@ -1,0 +1,107 @@
+"""What the grader says of a submission: `Grade`, as data."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class Outcome(StrEnum):
+    """`error` is our own fault, never a reward of 0: such a grade leaves the batch and is counted."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    INVALID = "invalid"
+    ERROR = "error"
+
+
+class StageName(StrEnum):
+    FORMAT = "format"
+    INTERFACE = "interface"
+    SYNTAX = "syntax"
+    TESTS = "tests"
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One step of judging. `passed` is None where it could not be judged; `score` is the part that is right."""
+
+    name: StageName
+    passed: bool | None
+    score: float = 0.0
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class TestResult:
+    """One cocotb test, or one pytest item, by name. `passed` is None when it was skipped."""
+
+    __test__ = False  # not a test class, whatever pytest thinks of the name
+
+    name: str
+    passed: bool | None
+    message: str | None = None
+    time_ns: float | None = None  # simulation time when it ended
+    where: str | None = None  # file and line of the failing check
+    service: str = ""
+    item: str = ""  # the pytest item that it ran in; "" for the item itself
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One line of a tool's complaint."""
+
+    tool: str
+    severity: str  # "error", "warning", "note"
+    file: str
+    line: int
+    text: str
+    column: int = 0
+
+
+@dataclass(frozen=True)
+class Reward:
+    """The weighted parts, their sum, and the most that could be had."""
+
+    parts: Mapping[str, float]
+    total: float
+    maximum: float
+
+
+@dataclass(frozen=True)
+class Grade:
+    """Everything that is known of one submission to one problem."""
+
+    problem_id: str
+    outcome: Outcome
+    stages: tuple[Stage, ...] = ()
+    tests: tuple[TestResult, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+    reward: Reward = field(default_factory=lambda: Reward({}, 0.0, 0.0))
+    reasons: tuple[str, ...] = ()  # why it did not pass, in sentences, the most telling first
+    timings: Mapping[str, float] = field(default_factory=dict)  # seconds by stage; `cpu` is CPU seconds in boxes
+    tools: Mapping[str, str] = field(default_factory=dict)
+    seed: int = 0
+    path: str = "exact"
+    simulations: int = 0  # simulations whose cocotb tests started
+    log: str = ""  # the last of what the failing service printed, for people
+
+    def stage(self, name: StageName) -> Stage:
+        return next((stage for stage in self.stages if stage.name is name), Stage(name, None))
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> "Grade":
+        known = dict(data)
+        known["outcome"] = Outcome(data["outcome"])
+        known["stages"] = tuple(
+            Stage(StageName(stage["name"]), stage["passed"], stage["score"], tuple(stage["notes"]))
+            for stage in data["stages"]
+        )
+        known["tests"] = tuple(TestResult(**test) for test in data["tests"])
+        known["diagnostics"] = tuple(Diagnostic(**diagnostic) for diagnostic in data["diagnostics"])
+        known["reward"] = Reward(**data["reward"])
+        known["reasons"] = tuple(data["reasons"])
+        return Grade(**known)

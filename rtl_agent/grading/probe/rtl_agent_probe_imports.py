@@ -1,0 +1,130 @@
+"""Keeps what a design writes from being imported, or run as the next simulation.
+
+RTL can create files wherever its process may, and cocotb puts the current directory first on sys.path: a design that
+writes `difflib.py` there has its text run as Python by the next lazy import. It can also overwrite a compiled
+simulation that the harness runs a second time, and such a file may load a native module. So:
+
+* directories outside the Python installation offer only the source files that they held when first looked at;
+* before each simulation pytest's process compares those directories and the compiled file with what it saw before.
+"""
+
+import importlib.machinery
+import os
+import sys
+
+PROBE = os.path.dirname(os.path.abspath(__file__))
+_IMPORTABLE = (".py", ".pyc", ".so", ".pth", ".zip", ".egg")
+
+
+def install():
+    """Route every import from outside the Python installation through frozen directories; also renamed modules."""
+    sys.path_hooks.insert(0, _finder_for)
+    sys.path_importer_cache.clear()
+    sys.meta_path.append(_RunnerAlias())
+    return Guard()
+
+
+def is_trusted(path):
+    """Part of the Python installation or of this probe: read-only in the sandbox."""
+    roots = (sys.prefix, sys.base_prefix, sys.exec_prefix, PROBE)
+    path = os.path.abspath(path)
+    return any(path == root or path.startswith(root.rstrip("/") + "/") for root in roots)
+
+
+def _finder_for(path):
+    if is_trusted(path):
+        raise ImportError("left to the ordinary path hooks")
+    return _FrozenDirectory(path)
+
+
+class _SourceOnly(importlib.machinery.SourceFileLoader):
+    """Compiles the text: a .pyc file beside it may be a design's."""
+
+    def path_stats(self, path):
+        raise OSError("bytecode is not looked for")
+
+
+class _FrozenDirectory:
+    """The source files that a directory held at first sight."""
+
+    def __init__(self, path):
+        self._inner = importlib.machinery.FileFinder(path, (_SourceOnly, [".py"]))
+        self._names = frozenset(_names(path))
+
+    def find_spec(self, fullname, target=None):
+        tail = fullname.rpartition(".")[2]
+        if tail in self._names or tail + ".py" in self._names:
+            return self._inner.find_spec(fullname, target)
+        return None
+
+    def invalidate_caches(self):
+        self._inner.invalidate_caches()
+
+
+def _names(path):
+    try:
+        return os.listdir(path)
+    except OSError:
+        return []
+
+
+class Guard:
+    """Notices what simulations left behind; lives in pytest's process."""
+
+    def __init__(self):
+        self._directories = {}  # path -> the importable names in it when it was first seen
+        self._compiled = {}  # compiled simulation -> its identity when it was first run
+
+    def forget(self, compiled):
+        """A compiler is about to write this file anew."""
+        self._compiled.pop(compiled, None)
+
+    def changed(self, cwd, simulator_args):
+        """Paths that something else than the harness's own tools changed since the last look."""
+        found = []
+        for directory in {os.path.abspath(cwd or "."), *(path for path in sys.path if path and not is_trusted(path))}:
+            now = {name: _identity(os.path.join(directory, name)) for name in _names(directory) if _importable(name)}
+            before = self._directories.setdefault(directory, now)
+            found += [os.path.join(directory, name) for name in now if before.get(name) != now[name]]
+        for argument in simulator_args:
+            if argument.endswith(".vvp"):
+                now = _identity(argument)
+                if self._compiled.setdefault(argument, now) != now:
+                    found.append(argument)
+        return found
+
+    def trusted_first(self, paths):
+        """Python imports `encodings` before any hook is in place: the installation must come before /src."""
+        paths = [path for path in [*sys.path, *paths] if path]
+        return list(dict.fromkeys(sorted(paths, key=lambda path: not is_trusted(path))))
+
+
+def _importable(name):
+    return name.endswith(_IMPORTABLE)
+
+
+def _identity(path):
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+
+
+class _RunnerAlias:
+    """`cocotb.runner` of 1.x is `cocotb_tools.runner` of 2.x: whichever a harness asks for, it gets the one there is."""
+
+    def find_spec(self, fullname, path=None, target=None):
+        if fullname in ("cocotb.runner", "cocotb_tools.runner", "cocotb_tools"):
+            return importlib.machinery.ModuleSpec(fullname, self, is_package=fullname == "cocotb_tools")
+        return None
+
+    def create_module(self, spec):
+        if spec.name == "cocotb_tools":
+            return None
+        other = "cocotb_tools.runner" if spec.name == "cocotb.runner" else "cocotb.runner"
+        __import__(other)
+        return sys.modules[other]
+
+    def exec_module(self, module):
+        pass

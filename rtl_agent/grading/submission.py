@@ -1,0 +1,84 @@
+"""What is judged: the text of the problem's own target files, and nothing else."""
+
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from rtl_agent.problems import Problem, why_unsafe
+
+MAX_FILE_BYTES = 1024 * 1024  # the largest author-written RTL file in CVDP has 90 kB
+
+
+@dataclass(frozen=True)
+class Submission:
+    """Target path -> text. `refused` names what was offered beside it, each with the reason why it was not taken."""
+
+    files: Mapping[str, str]
+    refused: tuple[str, ...] = ()
+    unusable: str | None = None  # why nothing here can be judged
+
+    def changes(self, problem: Problem) -> bool:
+        """Whether anything differs from the targets as they were given."""
+        return any(problem.context.get(path) != text for path, text in self.files.items())
+
+
+def submit(problem: Problem, files: Mapping[str, str]) -> Submission:
+    """Keep the problem's targets, refuse every other path by name."""
+    taken: dict[str, str] = {}
+    refused: list[str] = []
+    for path, text in files.items():
+        if path in problem.targets and len(text) <= MAX_FILE_BYTES:
+            taken[path] = text
+        else:
+            refused.append(f"{path[:200]!r} {_why_refused(path, text, problem)}")
+    reason = None
+    if not taken:
+        reason = "; ".join(refused) if refused else "there is no file"
+    elif not any(text.strip() for text in taken.values()):
+        reason = "every file is empty"
+    return Submission(taken, tuple(refused), reason)
+
+
+def _why_refused(path: str, text: str, problem: Problem) -> str:
+    if path in problem.targets:
+        return f"is larger than {MAX_FILE_BYTES} bytes"
+    return why_unsafe(path) or f"is not a file that this problem asks for ({', '.join(problem.targets)})"
+
+
+def submit_directory(problem: Problem, directory: Path) -> Submission:
+    """The targets that stand in a workspace: regular files only, no link is followed."""
+    files: dict[str, str] = {}
+    refused: list[str] = []
+    for target in problem.targets:
+        try:
+            text = _read_regular(directory, target)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            refused.append(f"{target!r} {error.strerror or error}")
+            continue
+        files[target] = text
+    found = submit(problem, files)
+    if not files and not refused:
+        return Submission({}, (), f"none of {', '.join(problem.targets)} is in {directory}")
+    return Submission(found.files, (*refused, *found.refused), found.unusable)
+
+
+def _read_regular(directory: Path, target: str) -> str:
+    """Open every part of the path without following links, as a hostile workspace may hold them anywhere."""
+    opened = [os.open(directory, os.O_RDONLY | os.O_DIRECTORY)]
+    try:
+        *parents, name = target.split("/")
+        for parent in parents:
+            opened.append(os.open(parent, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=opened[-1]))
+        descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=opened[-1])
+        opened.append(descriptor)
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(0, "is not a regular file")
+        with os.fdopen(os.dup(descriptor), "rb") as stream:
+            return stream.read(MAX_FILE_BYTES + 1).decode(errors="replace")
+    finally:
+        for descriptor in opened:
+            os.close(descriptor)

@@ -1,0 +1,152 @@
+"""Messages of the private channel -> what one service showed. Pure: no process, no file, no clock."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from rtl_agent.grading.channel import Message
+from rtl_agent.grading.grade import TestResult
+
+
+@dataclass(frozen=True)
+class ServiceVerdict:
+    """How one service judged. `score` is the part of its expected pytest items that is right."""
+
+    service: str
+    passed: bool
+    score: float
+    tests: tuple[TestResult, ...] = ()
+    reasons: tuple[str, ...] = ()
+    simulations: int = 0  # whose cocotb tests started
+    builds: int = 0
+    failed_builds: tuple[str, ...] = ()  # what the compiler said
+
+
+@dataclass
+class _Simulation:
+    item: str
+    announced: list[str] | None = None
+    results: list[Message] = field(default_factory=list)
+    ended: bool = False
+
+
+def judge_service(service: str, expected: Sequence[str], messages: Sequence[Message]) -> ServiceVerdict:
+    """A service passes when every item expected without the design was reported as passed, each simulation named its
+    tests before time 0 and reported every one as passed, and nothing was tampered with."""
+    items: dict[str, Message] = {}
+    collected: list[str] = []
+    simulations: dict[int, _Simulation] = {}
+    failed_builds: list[str] = []
+    reasons: list[str] = []
+    builds, session_exit = 0, None
+    for message in messages:
+        match message:
+            case {"kind": "collected", "items": names}:
+                collected += names
+            case {"kind": "collect-error", "message": words}:
+                reasons.append(f"the harness could not be collected: {_last_line(words)}")
+            case {"kind": "item", "name": name}:
+                items[name] = message
+            case {"kind": "simulation", "sim": number, "item": item}:
+                simulations[number] = _Simulation(item or "")
+            case {"kind": "announced", "sim": number, "tests": names} if number in simulations:
+                simulations[number].announced = (simulations[number].announced or []) + names
+            case {"kind": "test", "sim": number} if number in simulations:
+                simulations[number].results.append(message)
+            case {"kind": "regression-end", "sim": number} if number in simulations:
+                simulations[number].ended = True
+            case {"kind": "build", "exit": code, "said": said}:
+                builds += 1
+                if code != 0:
+                    failed_builds.append(said)
+            case {"kind": "tampered", "path": path}:
+                reasons.append(f"the design changed {path} while it was simulated")
+            case {"kind": "session-end", "exit": code}:
+                session_exit = code
+    if collected and Counter(collected) != Counter(expected):
+        reasons.append("the harness has other tests with this design than without it")
+    tests: list[TestResult] = []
+    scores: list[float] = []
+    for name in expected:
+        own = [simulation for simulation in simulations.values() if simulation.item == name]
+        results, fraction = _judge_item(service, name, items.get(name), own, reasons)
+        tests += results
+        scores += [] if fraction is None else [fraction]
+    if session_exit not in (0, None):
+        reasons.append(f"pytest ended with exit code {session_exit}")
+    good = bool(scores) and all(score == 1.0 for score in scores) and session_exit == 0 and not reasons
+    if not good and not reasons:
+        reasons.append("not every expected test reported")
+    started = sum(1 for simulation in simulations.values() if simulation.announced)
+    return ServiceVerdict(
+        service=service,
+        passed=good,
+        score=1.0 if good else min(sum(scores) / len(scores), 0.999) if scores else 0.0,
+        tests=tuple(tests),
+        reasons=tuple(dict.fromkeys(reasons)),
+        simulations=started,
+        builds=builds,
+        failed_builds=tuple(failed_builds),
+    )
+
+
+def _judge_item(
+    service: str, name: str, report: Message | None, simulations: Sequence[_Simulation], reasons: list[str]
+) -> tuple[list[TestResult], float | None]:
+    """The item and the cocotb tests in it; its score, None when it was skipped."""
+    results: list[TestResult] = []
+    for simulation in simulations:
+        results += _judge_simulation(service, name, simulation, reasons)
+    passed = None if report is None else report.get("passed")
+    message = "did not report" if report is None else report.get("message")
+    if report is None:
+        reasons.append(f"{name} did not report")
+    elif passed is False and not any(result.passed is False for result in results):
+        reasons.append(f"{name}: {_last_line(message or 'failed')}")
+    whole = TestResult(name, False if report is None else passed, message, service=service)
+    if report is not None and passed is None and not results:
+        return [whole], None
+    good = sum(1 for result in results if result.passed)
+    if not results:
+        return [whole], 1.0 if whole.passed else 0.0
+    fraction = good / len(results)
+    return [*results, whole], fraction if whole.passed else min(fraction, 0.999)
+
+
+def _judge_simulation(
+    service: str, item: str, simulation: _Simulation, reasons: list[str]
+) -> list[TestResult]:
+    if not simulation.announced:
+        reasons.append(f"{item}: the simulation ended before its tests were known")
+        return [TestResult("simulation", False, "did not start its tests", service=service, item=item)]
+    reported = {str(result["name"]): result for result in simulation.results}
+    found: list[TestResult] = []
+    for name in simulation.announced:
+        result = reported.get(name)
+        if result is None:
+            found.append(TestResult(name, False, "did not report", service=service, item=item))
+            reasons.append(f"{name} did not report: the simulation ended early")
+            continue
+        found.append(
+            TestResult(
+                name,
+                bool(result["passed"]),
+                result.get("message"),
+                time_ns=result.get("time_ns"),
+                where=result.get("where"),
+                service=service,
+                item=item,
+            )
+        )
+        if not result["passed"]:
+            reasons.append(f"{name}: {result.get('message') or 'failed'}")
+    if not simulation.ended:
+        reasons.append(f"{item}: the simulation ended before its regression did")
+    if len(simulation.results) != len(simulation.announced):
+        reasons.append(f"{item}: {len(simulation.announced)} tests announced, {len(simulation.results)} reported")
+    return found
+
+
+def _last_line(words: str) -> str:
+    lines = [line.strip() for line in words.splitlines() if line.strip()]
+    return lines[-1] if lines else "failed"

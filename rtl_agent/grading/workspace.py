@@ -1,0 +1,67 @@
+"""A box laid out as CVDP does it: /code with docs, rtl, verif and rundir, the harness at /src."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from rtl_agent.grading.channel import Channel
+from rtl_agent.problems import Problem, Service
+from rtl_agent.sandbox import MIB, Box, BoxSpec, Mount, Sandbox
+from rtl_agent.toolchain import Toolchain
+
+PROBE = Path(__file__).parent / "probe"
+PROBE_INSIDE = "/opt/rtl-agent/probe"
+RUNDIR = "/code/rundir"
+
+_DIRECTORIES = ("/code/docs", "/code/rtl", "/code/verif", RUNDIR, "/rundir/harness")
+
+
+@asynccontextmanager
+async def open_workspace(
+    sandbox: Sandbox, toolchain: Toolchain, problem: Problem, service: Service, channel: Channel
+) -> AsyncIterator[Box]:
+    """A fresh box with everything but the targets: context first, harness over it."""
+    flavour = problem.harness.flavour
+    spec = BoxSpec(
+        mounts=(*toolchain.mounts(flavour), Mount(PROBE, PROBE_INSIDE)),
+        writable=("/code", "/src", "/rundir"),
+        links=toolchain.links(),
+        disk_bytes=256 * MIB,
+    )
+    async with sandbox.open(spec, pass_fds=(channel.far_fd,)) as box:
+        files = {path: text for path, text in problem.context.items() if path not in problem.targets}
+        files |= problem.harness.files
+        for path, text in files.items():
+            if path.startswith("src/"):
+                # Not writable: RTL can open a file but cannot change its mode, and pytest reads these again.
+                await box.write(f"/{path}", text.encode(), mode=0o444)
+            else:
+                await box.write(f"/code/{path}", text.encode())
+        await box.run(["mkdir", "-p", *_DIRECTORIES])
+        if not service.src_writable:
+            await box.run(["chmod", "-R", "a-w", "/src"])
+        yield box
+
+
+async def write_targets(box: Box, files: Mapping[str, str]) -> None:
+    for path, text in files.items():
+        await box.write(f"/code/{path}", text.encode(errors="replace"))
+
+
+def service_env(toolchain: Toolchain, problem: Problem, service: Service, channel: Channel, seed: int) -> dict[str, str]:
+    """The environment of a service: its env file, then what the tools, the probe and repeatability need."""
+    return {
+        "COCOTB_RANDOM_SEED": str(seed),
+        "RANDOM_SEED": str(seed),
+        "LANG": "C.UTF-8",
+        **service.env,
+        **toolchain.env(problem.harness.flavour),
+        "HOME": RUNDIR,
+        "PYTEST_PLUGINS": "rtl_agent_probe_pytest",
+        "PYTHONHASHSEED": str(seed % 2**32),
+        # A design can write .pyc files as well as any other, but cannot make the directory they would be read from.
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONSAFEPATH": "1",  # nor is the working directory, which it can write to, a place to import from
+        "RTL_AGENT_CHANNEL": str(channel.far_fd),
+        "RTL_AGENT_SEED": str(seed),
+    }
