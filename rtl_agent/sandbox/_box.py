@@ -45,12 +45,11 @@ class BubblewrapBox:
             raise ValueError(
                 f"fds {sorted(set(pass_fds) - set(self._fds))} were not handed over when the box was opened"
             )
-        numbers = (
-            f"{limits.wall_seconds} {max(1, math.ceil(limits.cpu_seconds))} {limits.file_bytes} {limits.output_bytes} "
-            f"{limits.keep_bytes} {self._spec.memory_bytes} {self._processes} {len(stdin)} {len(argv)}"
-        )
+        watched = f"{limits.wall_seconds} {limits.output_bytes} {limits.keep_bytes} {len(stdin)}"
+        cpu_seconds = max(1, math.ceil(limits.cpu_seconds))
+        limited = f"{cpu_seconds} {limits.file_bytes} {self._spec.memory_bytes} {self._processes} {len(argv)}"
         environment = [f"{name}={value}" for name, value in (env or {}).items()]
-        texts = [numbers, " ".join(map(str, pass_fds)), cwd, *argv, *environment]
+        texts = [watched, limited, " ".join(map(str, pass_fds)), cwd, *argv, *environment]
         async with self._turn:
             fields = [b"run", *map(os.fsencode, texts)]
             kind, *answer = await self._ask(fields, stdin, limits.wall_seconds + GRACE_SECONDS)

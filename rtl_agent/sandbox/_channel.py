@@ -4,7 +4,7 @@ import asyncio
 import socket
 from collections.abc import Sequence
 
-from rtl_agent.sandbox._init import pack, unpack
+from rtl_agent.sandbox._inside.wire import pack, unpack
 from rtl_agent.sandbox.protocol import MIB
 
 MOST_FRAME = 256 * MIB  # a reply carries at most two kept streams; more means that the other end is not our init

@@ -11,10 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from rtl_agent.sandbox import _init, cgroup
+from rtl_agent.sandbox import cgroup
 from rtl_agent.sandbox._box import BubblewrapBox
 from rtl_agent.sandbox._channel import ChannelClosed
+from rtl_agent.sandbox._payload import START, compiled
 from rtl_agent.sandbox._process import BoxProcess
+from rtl_agent.sandbox._seccomp import program as seccomp
 from rtl_agent.sandbox._slots import Slots
 from rtl_agent.sandbox._staging import resolve, stage
 from rtl_agent.sandbox._view import ETC_FILES, tmpfs_bytes, view
@@ -49,7 +51,6 @@ class BubblewrapSandbox:
         self._slots = Slots() if os.geteuid() == 0 else None
         self._turn: asyncio.Semaphore | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._source = Path(_init.__file__).read_text()
         self._place = cgroup.find_place()
         if self._place:
             cgroup.remove_stale(self._place)
@@ -107,6 +108,10 @@ class BubblewrapSandbox:
                 raise SandboxError(f"no cgroup for the box: {error}") from error
         groups = parts.group.fds if parts.group else []
         files = {name: _filled(content, parts.fds) for name, content in ETC_FILES.items()}
+        code = compiled(self.python)
+        start = START.format(fd=_filled(code, parts.fds), size=len(code))
+        rules = seccomp()
+        guarded = ["--seccomp", str(_filled(rules, parts.fds))] if rules else []
         proc = os.open("/proc", os.O_PATH | os.O_DIRECTORY)
         parts.fds.append(proc)
         info, info_end = os.pipe()
@@ -114,8 +119,16 @@ class BubblewrapSandbox:
         host_end, box_end = socket.socketpair()
         parts.fds.append(box_end.detach())
         inner = [parts.fds[-1], proc, " ".join(map(str, groups)), " ".join(map(str, pass_fds))]
-        argv = [*prefix, self.bwrap, *view(spec, self._python_mounts, files, sources), "--info-fd", str(info_end), "--"]
-        argv += [str(self.python), "-I", "-S", "-c", self._source, *map(str, inner)]
+        argv = [
+            *prefix,
+            self.bwrap,
+            *view(spec, self._python_mounts, files, sources),
+            *guarded,
+            "--info-fd",
+            str(info_end),
+            "--",
+        ]
+        argv += [str(self.python), "-I", "-S", "-c", start, *map(str, inner)]
         uid = None if prefix else parts.uid
         try:
             process = BoxProcess(argv, uid=uid, fds=[*parts.fds, *groups, *pass_fds], host_end=host_end, info=info)
