@@ -218,18 +218,22 @@ def receive(channel: socket.socket, size: int) -> bytes:
     return data
 
 
+def send(channel: socket.socket, message: object) -> None:
+    data = json.dumps(message).encode()
+    channel.sendall(len(data).to_bytes(4, "big") + data)
+
+
 def main() -> NoReturn:
     channel = socket.socket(fileno=int(sys.argv[1]))
     # A child of the same uid may not attach to us with ptrace.
     ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
+    send(channel, {"ready": True})
     while True:
         size = int.from_bytes(receive(channel, 4), "big")
         if size > MAX_MESSAGE:
             sys.exit(f"request of {size} bytes")
         request = json.loads(receive(channel, size))
-        reply = in_own_process(request, float(request["deadline"]), channel)
-        data = json.dumps(reply).encode()
-        channel.sendall(len(data).to_bytes(4, "big") + data)
+        send(channel, in_own_process(request, float(request["deadline"]), channel))
 
 
 if __name__ == "__main__":
