@@ -8,7 +8,9 @@ nothing and fails when the two differ.
 
 import difflib
 import json
+import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +43,14 @@ def record(directory: Path) -> dict[str, Any]:
     if about["kind"] == "agentic":
         patch = {path: as_hunk(context.get(path, ""), text) for path, text in golden.items()}
         system = "You work in a directory with a shell. Change only the files that the task names."
-        return {**head, "system_message": system, "prompt": prompt, "context": context, "patch": patch, "harness": harness}
+        return {
+            **head,
+            "system_message": system,
+            "prompt": prompt,
+            "context": context,
+            "patch": patch,
+            "harness": harness,
+        }
     return {
         **head,
         "input": {"prompt": prompt, "context": context},
@@ -50,14 +59,30 @@ def record(directory: Path) -> dict[str, Any]:
     }
 
 
+def near_misses(directory: Path, targets: list[str]) -> Iterator[dict[str, Any]]:
+    """Wrong designs: one file for a problem with one target, else a directory with all of them."""
+    for path in sorted((directory / "near_misses").iterdir()):
+        files = read_tree(path) if path.is_dir() else {targets[0]: path.read_text()}
+        marked = re.search(r"^// near miss: (.+)$", "\n".join(files.values()), re.MULTILINE)
+        if marked is None:
+            raise SystemExit(f"{path}: the first line should be `// near miss: <what is wrong>`")
+        yield {"id": directory.name, "name": path.stem, "wrong": marked[1], "files": files}
+
+
 def pack() -> dict[Path, str]:
-    """File -> text: one JSONL for each of the two shapes."""
+    """File -> text: one JSONL for each of the two shapes, and one of the wrong designs."""
     lines: dict[Path, list[str]] = {}
     for directory in sorted(path.parent for path in SOURCE.glob("*/problem.yaml")):
         packed = record(directory)
         name = "agentic.jsonl" if "patch" in packed else "single_shot.jsonl"
-        lines.setdefault(PACKED / name, []).append(json.dumps(packed, ensure_ascii=False) + "\n")
+        lines.setdefault(PACKED / name, []).append(as_line(packed))
+        wrong = near_misses(directory, list(packed.get("patch") or packed["output"]["context"]))
+        lines.setdefault(PACKED / "near_misses" / "near_misses.jsonl", []).extend(map(as_line, wrong))
     return {path: "".join(parts) for path, parts in lines.items()}
+
+
+def as_line(value: dict[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False) + "\n"
 
 
 def main() -> int:
@@ -66,10 +91,10 @@ def main() -> int:
         for path in stale:
             print(f"{path.relative_to(ROOT)} is not what bundled/ says: run python scripts/pack_bundled.py")
         return 1 if stale else 0
-    PACKED.mkdir(exist_ok=True)
     for path, text in pack().items():
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-        print(f"{path.relative_to(ROOT)}: {text.count(chr(10))} problems")
+        print(f"{path.relative_to(ROOT)}: {text.count(chr(10))} lines")
     return 0
 
 

@@ -1,0 +1,29 @@
+"""What a model wrote -> `Grade`: extract, interface, syntax, simulate, reward."""
+
+from rtl_agent.grading.extract import extract
+from rtl_agent.grading.grade import Diagnostic, Grade, Outcome, Reward, Stage, StageName, TestResult
+from rtl_agent.grading.grader import CannotGrade, Grader
+from rtl_agent.grading.reward import PRESETS, RewardWeights, parse_weights
+from rtl_agent.grading.submission import Submission, submit, submit_directory
+from rtl_agent.grading.validate import Validation, validate_problem
+
+__all__ = [
+    "PRESETS",
+    "CannotGrade",
+    "Diagnostic",
+    "Grade",
+    "Grader",
+    "Outcome",
+    "Reward",
+    "RewardWeights",
+    "Stage",
+    "StageName",
+    "Submission",
+    "TestResult",
+    "Validation",
+    "extract",
+    "parse_weights",
+    "submit",
+    "submit_directory",
+    "validate_problem",
+]

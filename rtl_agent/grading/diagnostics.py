@@ -8,7 +8,8 @@ from rtl_agent.grading.grade import Diagnostic
 _MOST = 50
 _ICARUS = re.compile(r"^(?P<file>[^\s:]+):(?P<line>\d+): (?:(?P<severity>error|warning|sorry|note): )?(?P<text>.+)$")
 _VERILATOR = re.compile(
-    r"^%(?P<severity>Error|Warning)(?P<code>-[A-Z0-9_]+)?: (?P<file>[^\s:]+):(?P<line>\d+):(?:(?P<column>\d+):)? (?P<text>.+)$"
+    r"^%(?P<severity>Error|Warning)(?P<code>-[A-Z0-9_]+)?: "
+    r"(?P<file>[^\s:]+):(?P<line>\d+):(?:(?P<column>\d+):)? (?P<text>.+)$"
 )
 _YOSYS = re.compile(r"^(?:(?P<file>[^\s:]+):(?P<line>\d+): )?ERROR: (?P<text>.+)$")
 
@@ -33,7 +34,9 @@ def _parse(pattern: re.Pattern[str], tool: str, text: str) -> Iterator[Diagnosti
         parts = match.groupdict()
         words = parts["text"].strip()
         severity = (parts.get("severity") or "error").lower()
-        if severity == "sorry":  # Icarus' word for what it cannot compile, and for a harmless remark on constant selects
+        if (
+            severity == "sorry"
+        ):  # Icarus' word for what it cannot compile, and for a harmless remark on constant selects
             severity = "warning" if "constant selects" in words else "error"
         code = (parts.get("code") or "").lstrip("-")
         yield Diagnostic(

@@ -1,6 +1,5 @@
 """The exact path: every service of a problem's harness, as CVDP runs it, each in a fresh box."""
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -55,9 +54,7 @@ class ExactPath:
                 expected = await self._expected_items(box, service, env, channel)
                 await write_targets(box, submission.files)
                 syntax = await check_syntax(box, service, env) if with_syntax else None
-                done = await box.run(
-                    service.argv, env=env, cwd=RUNDIR, limits=self._limits, pass_fds=(channel.far_fd,)
-                )
+                done = await box.run(service.argv, env=env, cwd=RUNDIR, limits=self._limits, pass_fds=(channel.far_fd,))
                 messages = channel.take()
                 verdict = _judge(service, expected, messages, done)
                 diagnostics = [line for said in verdict.failed_builds for line in icarus_diagnostics(said)]
@@ -73,9 +70,7 @@ class ExactPath:
         if not uses_pytest(service):
             return None
         collecting = {**env, "RTL_AGENT_COLLECT": "1"}
-        done = await box.run(
-            service.argv, env=collecting, cwd=RUNDIR, limits=self._limits, pass_fds=(channel.far_fd,)
-        )
+        done = await box.run(service.argv, env=collecting, cwd=RUNDIR, limits=self._limits, pass_fds=(channel.far_fd,))
         messages = channel.take()
         if not any(message.get("kind") == "hello" for message in messages):
             raise SandboxError(f"service {service.name} did not start: {_tail(done)}")
@@ -122,7 +117,7 @@ async def _logged_diagnostics(box: Box) -> list[Diagnostic]:
     for name, parse in _LOGS:
         try:
             text = await box.read(f"{RUNDIR}/{name}")
-        except (FileNotFoundError, ValueError, asyncio.TimeoutError):
+        except (FileNotFoundError, ValueError):
             continue
         found += parse(text.decode(errors="replace"))
     return found

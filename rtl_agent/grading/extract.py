@@ -30,7 +30,7 @@ def extract(problem: Problem, reply: str) -> Submission:
 
 def after_thinking(reply: str) -> str | None:
     """What follows the thinking; None when the thinking never ends."""
-    head, closed, rest = reply.rpartition("</think>")
+    _, closed, rest = reply.rpartition("</think>")
     if closed:
         return rest
     return None if rest.lstrip().startswith("<think>") else rest

@@ -59,7 +59,7 @@ class Grader:
         return await self.grade(problem, extract(problem, reply))
 
     async def grade(self, problem: Problem, submission: Submission, *, as_given: bool = False) -> Grade:
-        """Judge files. Targets left as they were given are invalid unless `as_given` asks to judge them all the same."""
+        """Judge files. Targets left as they were given are invalid, unless `as_given` asks to judge them."""
         if problem.needs is not Needs.OPEN_TOOLS:
             raise CannotGrade(f"{problem.id} needs {NEEDS_IN_WORDS[problem.needs]}")
         if submission.unusable is not None:

@@ -26,9 +26,7 @@ async def check_syntax(box: Box, service: Service, env: Mapping[str, str]) -> Sy
     sources = service.env.get("VERILOG_SOURCES", "").split()
     top = service.env.get("TOPLEVEL", "")
     roots = ["-s", top] if top else []
-    done = await box.run(
-        ["iverilog", "-g2012", "-t", "null", *roots, *sources], env=env, cwd=RUNDIR, limits=_LIMITS
-    )
+    done = await box.run(["iverilog", "-g2012", "-t", "null", *roots, *sources], env=env, cwd=RUNDIR, limits=_LIMITS)
     said = (done.stdout + done.stderr).decode(errors="replace").strip()
     diagnostics, cpu = icarus_diagnostics(said), done.cpu_seconds
     if not done.ok:

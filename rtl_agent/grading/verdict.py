@@ -113,9 +113,7 @@ def _judge_item(
     return [*results, whole], fraction if whole.passed else min(fraction, 0.999)
 
 
-def _judge_simulation(
-    service: str, item: str, simulation: _Simulation, reasons: list[str]
-) -> list[TestResult]:
+def _judge_simulation(service: str, item: str, simulation: _Simulation, reasons: list[str]) -> list[TestResult]:
     if not simulation.announced:
         reasons.append(f"{item}: the simulation ended before its tests were known")
         return [TestResult("simulation", False, "did not start its tests", service=service, item=item)]

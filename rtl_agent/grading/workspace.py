@@ -48,7 +48,9 @@ async def write_targets(box: Box, files: Mapping[str, str]) -> None:
         await box.write(f"/code/{path}", text.encode(errors="replace"))
 
 
-def service_env(toolchain: Toolchain, problem: Problem, service: Service, channel: Channel, seed: int) -> dict[str, str]:
+def service_env(
+    toolchain: Toolchain, problem: Problem, service: Service, channel: Channel, seed: int
+) -> dict[str, str]:
     """The environment of a service: its env file, then what the tools, the probe and repeatability need."""
     return {
         "COCOTB_RANDOM_SEED": str(seed),

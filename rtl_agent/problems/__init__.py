@@ -6,7 +6,7 @@ from rtl_agent.problems.paths import why_unsafe
 from rtl_agent.problems.problem import NEEDS_IN_WORDS, Kind, Needs, Problem
 from rtl_agent.problems.reader import parse_record, read_problems
 from rtl_agent.problems.select import Selection, Split, select, split_of
-from rtl_agent.problems.sources import BUNDLED, bundled_path, load_problems
+from rtl_agent.problems.sources import BUNDLED, NearMiss, bundled_path, load_near_misses, load_problems
 
 __all__ = [
     "BUNDLED",
@@ -15,6 +15,7 @@ __all__ = [
     "Flavour",
     "Harness",
     "Kind",
+    "NearMiss",
     "Needs",
     "NoSuchProblems",
     "Problem",
@@ -22,6 +23,7 @@ __all__ = [
     "Service",
     "Split",
     "bundled_path",
+    "load_near_misses",
     "load_problems",
     "parse_record",
     "read_problems",

@@ -1,6 +1,8 @@
 """Where problems come from: the bundled set by its name, or JSONL files by their path."""
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
@@ -24,3 +26,20 @@ def load_problems(
     if not path.exists():
         raise NoSuchProblems(f"{source} does not exist; name a JSONL file, a folder of them, or `{BUNDLED}`")
     return read_problems(path, skip_bad=skip_bad, on_bad=on_bad)
+
+
+@dataclass(frozen=True)
+class NearMiss:
+    """A wrong design for a bundled problem: plausible, compiling, and not what was asked."""
+
+    problem_id: str
+    name: str
+    wrong: str  # what is wrong, in a sentence
+    files: Mapping[str, str]
+
+
+def load_near_misses() -> list[NearMiss]:
+    """The hand-written wrong designs of the bundled set."""
+    path = bundled_path() / "near_misses" / "near_misses.jsonl"
+    records = [json.loads(line) for line in path.read_text().splitlines()]
+    return [NearMiss(record["id"], record["name"], record["wrong"], record["files"]) for record in records]

@@ -112,7 +112,7 @@ def _identity(path):
 
 
 class _RunnerAlias:
-    """`cocotb.runner` of 1.x is `cocotb_tools.runner` of 2.x: whichever a harness asks for, it gets the one there is."""
+    """`cocotb.runner` of 1.x is `cocotb_tools.runner` of 2.x: whichever a harness asks for, it gets what there is."""
 
     def find_spec(self, fullname, path=None, target=None):
         if fullname in ("cocotb.runner", "cocotb_tools.runner", "cocotb_tools"):

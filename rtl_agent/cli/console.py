@@ -1,0 +1,79 @@
+"""What every command shares: exit codes, where words go, progress bars, and the options that choose problems."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from rtl_agent.problems import BadRecord, NoSuchProblems, Problem, Selection, Split, load_problems, select
+
+ALL_PASSED, SOME_FAILED, BAD_INPUT, OUR_FAULT = 0, 1, 2, 3
+
+out = Console()
+err = Console(stderr=True)
+
+
+def say_error(text: str) -> None:
+    err.print("[bold red]error:[/]", end=" ")
+    err.print(text, markup=False, highlight=False)
+
+
+def say_warning(text: str) -> None:
+    err.print("[yellow]warning:[/]", end=" ")
+    err.print(text, markup=False, highlight=False)
+
+
+def print_json(value: Any) -> None:
+    """For programs: plain JSON on stdout, never coloured or wrapped."""
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+@contextmanager
+def progress_bar(title: str, total: int) -> Iterator[Progress]:
+    """A bar on stderr, so that stdout stays clean for tables and JSON; nothing for a single job."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[note]}"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=err, transient=True, disable=total < 2) as progress:
+        progress.add_task(title, total=total, note="")
+        yield progress
+
+
+Source = Annotated[str, typer.Argument(metavar="PROBLEMS", help="`bundled`, a JSONL file, or a folder of them.")]
+Ids = Annotated[list[str] | None, typer.Option("--id", help="Only this problem (can be repeated).")]
+Families = Annotated[list[str] | None, typer.Option("--family", help="Only this family (can be repeated).")]
+Categories = Annotated[list[str] | None, typer.Option("--category", help="Only this category, such as cid003.")]
+Difficulties = Annotated[list[str] | None, typer.Option("--difficulty", help="easy, medium or hard.")]
+Kinds = Annotated[list[str] | None, typer.Option("--kind", help="single-shot or agentic.")]
+Needed = Annotated[list[str] | None, typer.Option("--needs", help="open-tools, commercial or text.")]
+Side = Annotated[Split | None, typer.Option("--split", help="Only this side of the split by family.")]
+SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Go on without lines that cannot be read.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="How many at a time; as many as cores.")]
+Timeout = Annotated[float, typer.Option("--timeout", min=1.0, help="Seconds for each service of a harness.")]
+
+
+def chosen(source: str, selection: Selection, *, skip_bad: bool) -> list[Problem]:
+    """The problems that the options select; ids that are not there are an error, not an empty list."""
+
+    def skipped(bad: BadRecord) -> None:
+        say_warning(f"left out {bad}")
+
+    problems = load_problems(source, skip_bad=skip_bad, on_bad=skipped)
+    unknown = set(selection.ids) - {problem.id for problem in problems}
+    if unknown:
+        raise NoSuchProblems(f"{source} has no problem {', '.join(sorted(unknown))}; see `rtl-agent problems list`")
+    found = select(problems, selection)
+    if not found:
+        raise NoSuchProblems(f"{source} has {len(problems)} problems, and the filters leave none of them")
+    return found

@@ -1,0 +1,54 @@
+"""The command line: `rtl-agent`. Thin: each command is a module beside this one."""
+
+import sys
+
+import typer
+
+from rtl_agent import __version__
+from rtl_agent.cli import console, demo, doctor, grade, problems
+from rtl_agent.grading import CannotGrade
+from rtl_agent.problems import BadRecord, NoSuchProblems
+from rtl_agent.sandbox import SandboxError
+from rtl_agent.toolchain import ToolMissing
+
+app = typer.Typer(
+    name="rtl-agent",
+    help="Grade RTL that language models write, with real EDA tools in a sandbox.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+app.add_typer(problems.app, name="problems")
+app.command("grade")(grade.grade)
+app.command("demo")(demo.demo)
+app.command("doctor")(doctor.doctor)
+app.command("setup")(doctor.setup)
+
+
+@app.callback(invoke_without_command=True)
+def root(version: bool = typer.Option(False, "--version", help="Print the version and stop.")) -> None:
+    if version:
+        typer.echo(f"rtl-agent {__version__}")
+        raise typer.Exit
+
+
+def run() -> None:
+    """Run a command; what a user can meet ends in a sentence and an exit code, not in a traceback."""
+    try:
+        app()
+    except (BadRecord, NoSuchProblems, CannotGrade) as error:
+        console.say_error(str(error))
+        sys.exit(console.BAD_INPUT)
+    except (ToolMissing, SandboxError) as error:
+        console.say_error(f"{error}\n`rtl-agent doctor` tells what else is missing.")
+        sys.exit(console.OUR_FAULT)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(1)
+    except KeyboardInterrupt:
+        console.say_error("stopped")
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    run()
