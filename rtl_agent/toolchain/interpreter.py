@@ -92,16 +92,9 @@ def examine(candidate: str) -> Interpreter | str:
     if not facts["libpython"]:
         return f"has no shared libpython (Debian, Ubuntu: apt-get install libpython{major}.{minor})"
     prefix = Path(facts["prefix"])
-    if not readable_by_all(prefix):
+    if os.geteuid() == 0 and not prefix.stat().st_mode & stat.S_IXOTH:
         return f"lies in {prefix}, which other users may not enter, and root's sandbox runs as another user"
     return Interpreter(Path(facts["executable"]), prefix, (major, minor, micro), Path(facts["libpython"]))
-
-
-def readable_by_all(path: Path) -> bool:
-    """Whether the sandbox will see this directory: started by root it drops to users that own nothing."""
-    if os.geteuid() != 0:
-        return True
-    return all(p.stat().st_mode & stat.S_IXOTH for p in (path, *path.parents))
 
 
 if __name__ == "__main__":
