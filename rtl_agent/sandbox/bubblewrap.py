@@ -4,7 +4,6 @@ import asyncio
 import os
 import shutil
 import socket
-import sys
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -16,11 +15,12 @@ from rtl_agent.sandbox._box import BubblewrapBox
 from rtl_agent.sandbox._channel import ChannelClosed
 from rtl_agent.sandbox._payload import START, compiled
 from rtl_agent.sandbox._process import BoxProcess
+from rtl_agent.sandbox._python import find_python
 from rtl_agent.sandbox._seccomp import program as seccomp
 from rtl_agent.sandbox._slots import Slots
 from rtl_agent.sandbox._staging import resolve, stage
 from rtl_agent.sandbox._view import ETC_FILES, tmpfs_bytes, view
-from rtl_agent.sandbox.protocol import MIB, Box, BoxSpec, Mount, SandboxError
+from rtl_agent.sandbox.protocol import MIB, Box, BoxSpec, SandboxError
 
 START_SECONDS = 60.0  # 30 ms on an idle machine; a loaded one must not turn into errors
 WAIT_FOR_UID_SECONDS = 0.05
@@ -148,16 +148,6 @@ class BubblewrapSandbox:
                 await asyncio.sleep(0.01)
         if parts.uid is not None and self._slots:
             self._slots.give_back(parts.uid)
-
-
-def find_python(wanted: Path | None) -> tuple[Path, tuple[Mount, ...]]:
-    """The interpreter of the init, and what to mount for it when it is not in /usr."""
-    usual = Path("/usr/bin/python3")
-    python = wanted or (usual if usual.exists() else Path(getattr(sys, "_base_executable", sys.executable)))
-    if python.is_relative_to("/usr"):
-        return python, ()
-    prefix = python.resolve().parent.parent
-    return python.resolve(), (Mount(prefix, str(prefix)),)
 
 
 def _filled(content: bytes, fds: list[int]) -> int:
