@@ -7,7 +7,7 @@ from rich.panel import Panel
 from rich.table import Table
 
 from rtl_agent.cli.console import out
-from rtl_agent.grading import Grade, Outcome, TestResult
+from rtl_agent.grading import Grade, Outcome, StageName, TestResult
 
 COLOURS = {Outcome.PASSED: "green", Outcome.FAILED: "red", Outcome.INVALID: "yellow", Outcome.ERROR: "magenta"}
 _MOST_TESTS, _MOST_DIAGNOSTICS = 60, 20
@@ -26,7 +26,9 @@ def print_grade(grade: Grade) -> None:
     stages = Table("stage", "", "reward", "notes", show_edge=False)
     for stage in grade.stages:
         earned = grade.reward.parts.get(stage.name.value)
-        notes = "\n".join(stage.notes[:4])
+        notes = "\n".join(stage.notes[:6])
+        if stage.name is StageName.TESTS and grade.tests:
+            notes = _tests_in_short(grade.tests)
         stages.add_row(stage.name, _mark(stage.passed), "" if earned is None else f"{earned:.2f}", escape(notes))
     title = f"{grade.problem_id}: {coloured(grade.outcome)}, reward {grade.reward.total:g} of {grade.reward.maximum:g}"
     out.print(Panel(stages, title=title))
@@ -42,6 +44,18 @@ def print_grade(grade: Grade) -> None:
         out.print(f"[dim]seed {grade.seed}, {grade.path} path, {spent}; {tools}[/]")
 
 
+def judged(tests: Sequence[TestResult]) -> list[TestResult]:
+    """What counts as a test: cocotb tests, and pytest items that ran none."""
+    holders = {test.item for test in tests}
+    return [test for test in tests if test.item or test.name not in holders]
+
+
+def _tests_in_short(tests: Sequence[TestResult]) -> str:
+    counted = judged(tests)
+    failed = sum(1 for test in counted if test.passed is False)
+    return f"{failed} of {len(counted)} failed" if failed else f"all {len(counted)} passed"
+
+
 def _tests_table(tests: Sequence[TestResult]) -> Table:
     table = Table("test", "", "time", "message", show_edge=False)
     shown = (
@@ -49,7 +63,7 @@ def _tests_table(tests: Sequence[TestResult]) -> Table:
     )
     for test in shown:
         when = "" if test.time_ns is None else f"{test.time_ns:g} ns"
-        name = f"  {test.name}" if test.item else test.name
+        name = f"  {test.name.rpartition('.')[2]}" if test.item else test.name
         words = (
             ""
             if test.passed
@@ -76,16 +90,14 @@ def print_summary(graded: Sequence[tuple[str, Grade]]) -> None:
     """Many grades, a line each."""
     table = Table("submission", "outcome", "reward", "tests", "first reason")
     for label, grade in graded:
-        judged = [
-            test for test in grade.tests if test.item or not any(other.item == test.name for other in grade.tests)
-        ]
-        passed = sum(1 for test in judged if test.passed)
+        counted = judged(grade.tests)
+        passed = sum(1 for test in counted if test.passed)
         reason = grade.reasons[0] if grade.reasons else ""
         table.add_row(
             escape(label),
             coloured(grade.outcome),
             f"{grade.reward.total:g}",
-            f"{passed}/{len(judged)}" if judged else "",
+            f"{passed}/{len(counted)}" if counted else "",
             escape(reason if len(reason) <= 160 else reason[:157] + "..."),
         )
     out.print(table)

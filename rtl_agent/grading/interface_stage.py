@@ -1,18 +1,39 @@
-"""The interface stage: informs and rewards, never decides the outcome."""
+"""The interface stage of a grade: informs and rewards, never decides the outcome."""
 
 from rtl_agent.grading.grade import Diagnostic, Stage, StageName
+from rtl_agent.grading.interface import ExpectedInterface, InterfaceChecker, expected_interface
 from rtl_agent.grading.submission import Submission
-from rtl_agent.problems import Problem
+from rtl_agent.problems import Flavour, Harness, Problem
 from rtl_agent.sandbox import Sandbox
 from rtl_agent.toolchain import Toolchain
 
 
 class InterfaceStage:
+    """Remembers what each harness expects: reading it off takes longer than checking a design."""
+
     def __init__(self, sandbox: Sandbox, toolchain: Toolchain) -> None:
-        self._sandbox, self._toolchain = sandbox, toolchain
+        flavour = Flavour.COCOTB_2  # the environment that has pyslang
+        self._checker = InterfaceChecker(sandbox, toolchain.mounts(flavour), toolchain.harness(flavour).executable)
+        self._expected: dict[str, tuple[Harness, tuple[ExpectedInterface, ...]]] = {}
 
     async def check(self, problem: Problem, submission: Submission) -> tuple[Stage, tuple[Diagnostic, ...]]:
-        return Stage(StageName.INTERFACE, None), ()
+        """The stage, and what slang has to say of the files."""
+        workspace = {**problem.context, **submission.files}
+        report = await self._checker.check(self._expected_of(problem), workspace)
+        share = report.matched / report.expected if report.expected else 0.0
+        notes = report.differences or ((report.note,) if report.note else ())
+        diagnostics = tuple(
+            Diagnostic("slang", found.severity, found.file, found.line, found.message, found.column)
+            for found in report.diagnostics
+        )
+        return Stage(StageName.INTERFACE, report.valid, share, notes), diagnostics
 
     async def aclose(self) -> None:
-        return None
+        await self._checker.aclose()
+
+    def _expected_of(self, problem: Problem) -> tuple[ExpectedInterface, ...]:
+        harness, expected = self._expected.get(problem.id, (None, ()))
+        if harness is not problem.harness:
+            expected = expected_interface(problem.harness)
+            self._expected[problem.id] = (problem.harness, expected)
+        return expected

@@ -72,7 +72,7 @@ def judge_service(service: str, expected: Sequence[str], messages: Sequence[Mess
         results, fraction = _judge_item(service, name, items.get(name), own, reasons)
         tests += results
         scores += [] if fraction is None else [fraction]
-    if session_exit not in (0, None):
+    if session_exit not in (0, None) and not reasons:
         reasons.append(f"pytest ended with exit code {session_exit}")
     good = bool(scores) and all(score == 1.0 for score in scores) and session_exit == 0 and not reasons
     if not good and not reasons:
@@ -101,8 +101,12 @@ def _judge_item(
     message = "did not report" if report is None else report.get("message")
     if report is None:
         reasons.append(f"{name} did not report")
-    elif passed is False and not any(result.passed is False for result in results):
-        reasons.append(f"{name}: {_last_line(message or 'failed')}")
+    elif passed is False:
+        failing = sum(1 for result in results if not result.passed)
+        if failing:
+            message = f"{failing} of {len(results)} cocotb tests failed"
+        else:
+            reasons.append(f"{name}: {_last_line(message or 'failed')}")
     whole = TestResult(name, False if report is None else passed, message, service=service)
     if report is not None and passed is None and not results:
         return [whole], None

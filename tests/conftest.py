@@ -1,0 +1,55 @@
+"""Shared by all tests: CVDP's data where it is at hand, the bundled set, and one grader for each worker."""
+
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from rtl_agent.grading import Grader
+from rtl_agent.problems import NearMiss, Problem, load_near_misses, load_problems
+
+CVDP = "RTL_AGENT_CVDP"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Without CVDP's data its tests are deselected, and that is said; a wrong folder makes them fail."""
+    if os.environ.get(CVDP):
+        return
+    left_out = [item for item in items if item.get_closest_marker("cvdp")]
+    if left_out:
+        items[:] = [item for item in items if not item.get_closest_marker("cvdp")]
+        config.hook.pytest_deselected(items=left_out)
+        config.stash[_LEFT_OUT] = len(left_out)
+
+
+_LEFT_OUT = pytest.StashKey[int]()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if count := config.stash.get(_LEFT_OUT, 0):
+        terminalreporter.write_line(f"{count} tests over CVDP's data were left out: {CVDP} is not set", yellow=True)
+
+
+@pytest.fixture(scope="session")
+def cvdp() -> Path:
+    folder = Path(os.environ[CVDP])
+    if not list(folder.glob("cvdp_*.jsonl")):
+        pytest.fail(f"{CVDP}={folder} has no cvdp_*.jsonl files")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def bundled() -> dict[str, Problem]:
+    return {problem.id: problem for problem in load_problems("bundled")}
+
+
+@pytest.fixture(scope="session")
+def near_misses() -> list[NearMiss]:
+    return load_near_misses()
+
+
+@pytest.fixture
+async def grader() -> AsyncIterator[Grader]:
+    async with Grader(jobs=2) as grader:
+        yield grader
