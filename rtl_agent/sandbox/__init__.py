@@ -1,5 +1,6 @@
 """Where untrusted commands run: one small protocol, bubblewrap behind it."""
 
+from rtl_agent.sandbox.available import check_available
 from rtl_agent.sandbox.bubblewrap import BubblewrapSandbox
 from rtl_agent.sandbox.cgroup import describe as describe_cgroups
 from rtl_agent.sandbox.protocol import (
@@ -13,17 +14,21 @@ from rtl_agent.sandbox.protocol import (
     Sandbox,
     SandboxError,
 )
+from rtl_agent.sandbox.self_check import CheckResult, run_self_check
 
 __all__ = [
     "MIB",
     "Box",
     "BoxSpec",
     "BubblewrapSandbox",
+    "CheckResult",
     "CommandResult",
     "Ended",
     "Limits",
     "Mount",
     "Sandbox",
     "SandboxError",
+    "check_available",
     "describe_cgroups",
+    "run_self_check",
 ]

@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class BubblewrapBox:
-    def __init__(self, process: BoxProcess, spec: BoxSpec, fds: tuple[int, ...], limit_processes: bool = True) -> None:
+    def __init__(self, process: BoxProcess, spec: BoxSpec, fds: tuple[int, ...], limit_processes: bool) -> None:
         self._process, self._spec, self._fds = process, spec, fds
         self._processes = spec.processes if limit_processes else 0
         self._turn = asyncio.Lock()

@@ -59,7 +59,5 @@ class Slots:
     def give_back(self, uid: int) -> None:
         self._free.append(uid)
 
-    def close(self) -> None:
-        for fd in self._locks.values():
-            os.close(fd)
-        self._locks, self._free = {}, []
+
+SLOTS = Slots()  # of the whole process, so that uids and their lock files do not add up with each sandbox made

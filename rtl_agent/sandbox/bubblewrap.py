@@ -2,10 +2,12 @@
 
 import asyncio
 import os
+import platform
+import re
 import shutil
 import socket
 from collections.abc import AsyncIterator, Coroutine, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -17,7 +19,7 @@ from rtl_agent.sandbox._payload import START, compiled
 from rtl_agent.sandbox._process import BoxProcess
 from rtl_agent.sandbox._python import find_python
 from rtl_agent.sandbox._seccomp import program as seccomp
-from rtl_agent.sandbox._slots import Slots
+from rtl_agent.sandbox._slots import SLOTS
 from rtl_agent.sandbox._staging import resolve, stage
 from rtl_agent.sandbox._view import ETC_FILES, tmpfs_bytes, view
 from rtl_agent.sandbox.protocol import MIB, Box, BoxSpec, SandboxError
@@ -29,11 +31,23 @@ T = TypeVar("T")
 
 @dataclass
 class _Parts:
-    """What an open box holds, to be given back in any case."""
+    """What an open box holds, to be given back in any case. `fds` are ours only until bubblewrap has them."""
 
     uid: int | None = None
     group: cgroup.BoxCgroup | None = None
     fds: list[int] = field(default_factory=list)
+
+    def file(self, content: bytes) -> int:
+        self.fds.append(os.memfd_create("box-file"))
+        os.write(self.fds[-1], content)
+        os.lseek(self.fds[-1], 0, os.SEEK_SET)
+        return self.fds[-1]
+
+    def close(self) -> None:
+        while self.fds:
+            os.close(self.fds.pop())
+        if self.group:
+            self.group.close()
 
 
 class BubblewrapSandbox:
@@ -48,7 +62,9 @@ class BubblewrapSandbox:
         self.bwrap = bwrap
         self.python, self._python_mounts = find_python(python)
         self._count = slots
-        self._slots = Slots() if os.geteuid() == 0 else None
+        self._slots = SLOTS if os.geteuid() == 0 else None
+        # Before 5.14 the kernel counts all of a user's processes, not those of the box: an ordinary user has too many.
+        self._limit_processes = self._slots is not None or _kernel() >= (5, 14)
         self._turn: asyncio.Semaphore | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._place = cgroup.find_place()
@@ -61,7 +77,7 @@ class BubblewrapSandbox:
             parts = _Parts()
             try:
                 process = await self._start(spec, pass_fds, parts)
-                box = BubblewrapBox(process, spec, tuple(pass_fds))
+                box = BubblewrapBox(process, spec, tuple(pass_fds), self._limit_processes)
                 try:
                     yield box
                 finally:
@@ -99,48 +115,40 @@ class BubblewrapSandbox:
         prefix: list[str] = []
         if parts.uid is not None:
             sources, prefix = stage(sources, parts.uid)
-        if self._place:
-            try:
-                # Files alone must not fill the limit: then every later command would be killed at its start.
-                memory = max(spec.memory_bytes, tmpfs_bytes(spec)) + 16 * MIB
-                parts.group = cgroup.make(self._place, memory, spec.processes)
-            except OSError as error:
-                raise SandboxError(f"no cgroup for the box: {error}") from error
+        parts.group = self._cgroup(spec)
         groups = parts.group.fds if parts.group else []
-        files = {name: _filled(content, parts.fds) for name, content in ETC_FILES.items()}
+        etc = {name: parts.file(content) for name, content in ETC_FILES.items()}
+        argv = [*prefix, self.bwrap, *view(spec, self._python_mounts, etc, sources)]
+        if rules := seccomp():
+            argv += ["--seccomp", str(parts.file(rules))]
         code = compiled(self.python)
-        start = START.format(fd=_filled(code, parts.fds), size=len(code))
-        rules = seccomp()
-        guarded = ["--seccomp", str(_filled(rules, parts.fds))] if rules else []
+        start = START.format(fd=parts.file(code), size=len(code))
         proc = os.open("/proc", os.O_PATH | os.O_DIRECTORY)
-        parts.fds.append(proc)
         info, info_end = os.pipe()
-        parts.fds.append(info_end)
         host_end, box_end = socket.socketpair()
-        parts.fds.append(box_end.detach())
-        inner = [parts.fds[-1], proc, " ".join(map(str, groups)), " ".join(map(str, pass_fds))]
-        argv = [
-            *prefix,
-            self.bwrap,
-            *view(spec, self._python_mounts, files, sources),
-            *guarded,
-            "--info-fd",
-            str(info_end),
-            "--",
-        ]
-        argv += [str(self.python), "-I", "-S", "-c", start, *map(str, inner)]
+        parts.fds += [proc, info_end, box := box_end.detach()]
+        argv += ["--info-fd", str(info_end), "--", str(self.python), "-I", "-S", "-c", start, str(box), str(proc)]
+        argv += [" ".join(map(str, fds)) for fds in (groups, pass_fds)]
         uid = None if prefix else parts.uid
         try:
             process = BoxProcess(argv, uid=uid, fds=[*parts.fds, *groups, *pass_fds], host_end=host_end, info=info)
         except (OSError, ValueError) as error:
             raise SandboxError(f"bubblewrap cannot be started: {error}") from error
-        _close(parts.fds)
-        if parts.group:
-            parts.group.close()
+        parts.close()
         return process
 
+    def _cgroup(self, spec: BoxSpec) -> cgroup.BoxCgroup | None:
+        if self._place is None:
+            return None
+        # Files alone must not fill the limit: then every later command would be killed at its start.
+        memory = max(spec.memory_bytes, tmpfs_bytes(spec)) + 16 * MIB
+        try:
+            return cgroup.make(self._place, memory, spec.processes)
+        except OSError as error:
+            raise SandboxError(f"no cgroup for the box: {error}") from error
+
     async def _give_back(self, parts: _Parts) -> None:
-        _close(parts.fds)
+        parts.close()
         if parts.group:
             for _ in range(100):
                 if parts.group.remove():
@@ -150,18 +158,8 @@ class BubblewrapSandbox:
             self._slots.give_back(parts.uid)
 
 
-def _filled(content: bytes, fds: list[int]) -> int:
-    fd = os.memfd_create("box-file")
-    fds.append(fd)
-    os.write(fd, content)
-    os.lseek(fd, 0, os.SEEK_SET)
-    return fd
-
-
-def _close(fds: list[int]) -> None:
-    while fds:
-        with suppress(OSError):
-            os.close(fds.pop())
+def _kernel() -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", platform.release())[:2])
 
 
 async def _to_the_end(work: Coroutine[None, None, T]) -> T:
