@@ -33,6 +33,7 @@ class Trace(Caller):
     def __init__(self, files: Mapping[str, str], env: Mapping[str, str]) -> None:
         super().__init__(env)
         self.files = {PurePosixPath(path).stem: text for path, text in files.items() if path.endswith(".py")}
+        self.spells_names = any("getattr(" in text or "_id(" in text for text in self.files.values())
         self.modules: dict[str, Module] = {}
         self.seen: dict[object, Value] = {}
         self.depth = 0
@@ -104,6 +105,9 @@ class Trace(Caller):
             case ast.ClassDef():
                 members: Names = {}
                 self.block(node.body, members, module)
+                for member in members.values():
+                    if isinstance(member, Function):  # a method does not see the names of its class
+                        member.closure = {} if names is module.names else names
                 found = [self.evaluate(base, names, module) for base in node.bases]
                 names[node.name] = Class(node, module, members, tuple(b for b in found if isinstance(b, Class)))
             case ast.Import() | ast.ImportFrom():
