@@ -1,5 +1,6 @@
 """The exact path: every service of a problem's harness, as CVDP runs it, each in a fresh box."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -56,7 +57,7 @@ class ExactPath:
                 syntax = await check_syntax(box, service, env) if with_syntax else None
                 done = await box.run(service.argv, env=env, cwd=RUNDIR, limits=self._limits, pass_fds=(channel.far_fd,))
                 messages = channel.take()
-                verdict = _judge(service, expected, messages, done)
+                verdict = _judge(problem, service, expected, messages, done)
                 diagnostics = [line for said in verdict.failed_builds for line in icarus_diagnostics(said)]
                 if not verdict.passed:
                     diagnostics += await _logged_diagnostics(box)
@@ -81,8 +82,14 @@ def uses_pytest(service: Service) -> bool:
     return any("pytest" in word for word in service.argv)
 
 
+def simulates(problem: Problem, service: Service) -> bool:
+    """Whether the Python files that a service's command names start cocotb's runner."""
+    named = re.findall(r"/src/(\S+?\.py)", " ".join(service.argv))
+    return any("get_runner" in problem.harness.files.get(f"src/{name}", "") for name in named)
+
+
 def _judge(
-    service: Service, expected: Sequence[str] | None, messages: Sequence[Message], done: CommandResult
+    problem: Problem, service: Service, expected: Sequence[str] | None, messages: Sequence[Message], done: CommandResult
 ) -> ServiceVerdict:
     if expected is None:
         reasons = () if done.ok else (f"service {service.name}: {_how_ended(done)}",)
@@ -92,6 +99,8 @@ def _judge(
     verdict = judge_service(service.name, expected, messages)
     if not expected:
         verdict = replace(verdict, passed=False, reasons=(*verdict.reasons, "the harness has no tests"))
+    if verdict.passed and simulates(problem, service) and verdict.simulations == 0:
+        verdict = replace(verdict, passed=False, reasons=("no simulation reported to the grader",))
     if done.ok:
         return verdict
     ended = () if done.ended is Ended.EXITED else (f"service {service.name}: {_how_ended(done)}",)

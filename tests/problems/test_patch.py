@@ -30,10 +30,15 @@ def test_any_text_is_applied_or_refused(original: str, diff: str) -> None:
 
 
 def test_a_file_without_a_last_newline() -> None:
-    assert apply_patch("a\nb", "@@ -2 +2 @@\n-b\n\\ No newline at end of file\n+c\n\\ No newline at end of file\n") == "a\nc"
+    assert (
+        apply_patch("a\nb", "@@ -2 +2 @@\n-b\n\\ No newline at end of file\n+c\n\\ No newline at end of file\n")
+        == "a\nc"
+    )
 
 
-@pytest.mark.parametrize("diff", ["garbage\n", "@@ -1,2 +1,2 @@\n a\n", "@@ -5,1 +5,1 @@\n-a\n+b\n", "@@ -1 +1 @@\n-x\n+b\n"])
+@pytest.mark.parametrize(
+    "diff", ["garbage\n", "@@ -1,2 +1,2 @@\n a\n", "@@ -5,1 +5,1 @@\n-a\n+b\n", "@@ -1 +1 @@\n-x\n+b\n"]
+)
 def test_a_diff_that_does_not_fit_is_refused(diff: str) -> None:
     with pytest.raises(PatchError):
         apply_patch("a\n", diff)
