@@ -1,6 +1,5 @@
 """Every CVDP harness is read, and what is asked for exists in the designs that come with the problems."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -13,8 +12,8 @@ KEEPS_ITS_INTERFACE = {"cid007", "cid014", "cid016"}
 
 
 @pytest.fixture(scope="module")
-def problems() -> list[Problem]:
-    return read_problems(Path(os.environ["RTL_AGENT_CVDP"]))
+def problems(cvdp: Path) -> list[Problem]:
+    return read_problems(cvdp)
 
 
 @pytest.mark.cvdp

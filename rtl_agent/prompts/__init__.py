@@ -1,0 +1,15 @@
+"""Problem -> messages; the system messages are text files."""
+
+from rtl_agent.prompts.message import Message, as_dicts
+from rtl_agent.prompts.messages import PromptTooLong, estimate_tokens, messages
+from rtl_agent.prompts.system_message import UnknownSystemMessage, system_names
+
+__all__ = [
+    "Message",
+    "PromptTooLong",
+    "UnknownSystemMessage",
+    "as_dicts",
+    "estimate_tokens",
+    "messages",
+    "system_names",
+]
