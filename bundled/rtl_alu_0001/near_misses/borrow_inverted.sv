@@ -32,36 +32,40 @@ module alu #(
     localparam [3:0] OP_SLTU = 4'd9;
     localparam [3:0] OP_ADC  = 4'd10;
 
+    logic                   sign;
     logic [SHIFT_WIDTH-1:0] amount;
     logic                   carry_in;
-    logic [WIDTH:0]         sum;
-    logic [WIDTH:0]         difference;
+    logic [WIDTH-1:0]       sum;
+    logic                   sum_carry;
     logic                   sum_overflow;
+    logic [WIDTH-1:0]       difference;
+    logic                   borrow;
     logic                   difference_overflow;
-    logic [WIDTH:0]         left;   // bit WIDTH: last bit shifted out
-    logic [WIDTH:0]         right;  // bit 0: last bit shifted out
+    logic                   less;
+    logic [WIDTH-1:0]       left;
+    logic                   left_out;  // last bit shifted out
+    logic [WIDTH-1:0]       right;
+    logic                   right_out;
+    logic [WIDTH-1:0]       sign_fill;
     logic [WIDTH-1:0]       value;
     logic                   value_carry;
     logic                   value_overflow;
     logic                   value_illegal;
 
-    assign amount     = b[SHIFT_WIDTH-1:0];
-    assign carry_in   = (op == OP_ADC) && carry;
-    assign sum        = {1'b0, a} + {1'b0, b} + {{WIDTH{1'b0}}, carry_in};
-    assign difference = {1'b0, a} - {1'b0, b};
+    assign sign     = a[WIDTH-1];
+    assign amount   = b[SHIFT_WIDTH-1:0];
+    assign carry_in = (op == OP_ADC) && carry;
 
-    assign sum_overflow        = (a[WIDTH-1] == b[WIDTH-1]) && (sum[WIDTH-1] != a[WIDTH-1]);
-    assign difference_overflow = (a[WIDTH-1] != b[WIDTH-1]) && (difference[WIDTH-1] != a[WIDTH-1]);
+    assign {sum_carry, sum}     = {1'b0, a} + {1'b0, b} + {{WIDTH{1'b0}}, carry_in};
+    assign {borrow, difference} = {1'b0, a} - {1'b0, b};
 
-    assign left = {1'b0, a} << amount;
+    assign sum_overflow        = (sign == b[WIDTH-1]) && (sum[WIDTH-1] != sign);
+    assign difference_overflow = (sign != b[WIDTH-1]) && (difference[WIDTH-1] != sign);
+    assign less                = difference[WIDTH-1] ^ difference_overflow;
 
-    // The sign goes in at the top for SRA only, and the shifted-out bit is caught below bit 0.
-    always_comb begin
-        right = {a, 1'b0} >> amount;
-        if (op == OP_SRA && a[WIDTH-1]) begin
-            right = right | ~({(WIDTH + 1){1'b1}} >> amount);
-        end
-    end
+    assign {left_out, left}   = {1'b0, a} << amount;
+    assign {right, right_out} = {a, 1'b0} >> amount;
+    assign sign_fill          = ~({WIDTH{1'b1}} >> amount);
 
     always_comb begin
         value          = '0;
@@ -70,28 +74,32 @@ module alu #(
         value_illegal  = 1'b0;
         case (op)
             OP_ADD, OP_ADC: begin
-                value          = sum[WIDTH-1:0];
-                value_carry    = sum[WIDTH];
+                value          = sum;
+                value_carry    = sum_carry;
                 value_overflow = sum_overflow;
             end
             OP_SUB: begin
-                value          = difference[WIDTH-1:0];
-                value_carry    = ~difference[WIDTH];
+                value          = difference;
+                value_carry    = !borrow;
                 value_overflow = difference_overflow;
             end
             OP_AND: value = a & b;
             OP_OR:  value = a | b;
             OP_XOR: value = a ^ b;
             OP_SLL: begin
-                value       = left[WIDTH-1:0];
-                value_carry = left[WIDTH];
+                value       = left;
+                value_carry = left_out;
             end
-            OP_SRL, OP_SRA: begin
-                value       = right[WIDTH:1];
-                value_carry = right[0];
+            OP_SRL: begin
+                value       = right;
+                value_carry = right_out;
             end
-            OP_SLT:  value[0] = difference[WIDTH-1] ^ difference_overflow;
-            OP_SLTU: value[0] = difference[WIDTH];
+            OP_SRA: begin
+                value       = sign ? (right | sign_fill) : right;
+                value_carry = right_out;
+            end
+            OP_SLT:  value = {{(WIDTH - 1){1'b0}}, less};
+            OP_SLTU: value = {{(WIDTH - 1){1'b0}}, borrow};
             default: value_illegal = 1'b1;
         endcase
     end

@@ -21,6 +21,7 @@ module crc_engine #(
     logic [WIDTH-1:0] remainder;
     logic             restart;  // the next byte begins a message
     logic [WIDTH-1:0] start_value;
+    logic [WIDTH-1:0] next_value;
 
     function [WIDTH-1:0] next_remainder;
         input [WIDTH-1:0] old_remainder;
@@ -54,6 +55,7 @@ module crc_engine #(
     endfunction
 
     assign start_value = (restart || clear) ? INIT : remainder;
+    assign next_value  = next_remainder(start_value, data);
     assign crc         = final_form(remainder);
 
     always_ff @(posedge clk or posedge rst) begin
@@ -68,7 +70,7 @@ module crc_engine #(
         end else begin
             crc_valid <= data_valid && last;
             if (data_valid) begin
-                remainder <= next_remainder(start_value, data);
+                remainder <= next_value;
                 restart   <= last;
             end
         end

@@ -22,6 +22,7 @@ module crc_engine #(
     logic             done;
     logic             restart;  // the next byte begins a message
     logic [WIDTH-1:0] start_value;
+    logic [WIDTH-1:0] next_value;
 
     function [WIDTH-1:0] next_remainder;
         input [WIDTH-1:0] old_remainder;
@@ -55,6 +56,7 @@ module crc_engine #(
     endfunction
 
     assign start_value = restart ? INIT : remainder;
+    assign next_value  = next_remainder(start_value, data);
     always_ff @(posedge clk or posedge rst) begin
         if (rst) begin
             crc       <= final_form(INIT);
@@ -77,7 +79,7 @@ module crc_engine #(
         end else begin
             done      <= data_valid && last;
             if (data_valid) begin
-                remainder <= next_remainder(start_value, data);
+                remainder <= next_value;
                 restart   <= last;
             end
         end

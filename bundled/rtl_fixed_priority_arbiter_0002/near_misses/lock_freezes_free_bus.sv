@@ -16,23 +16,13 @@ module locking_arbiter (
 
     assign hold = lock && (!busy || ((req & grant) != 4'd0));
 
-    always_comb begin
-        winner    = 4'b0000;
-        winner_id = 2'd0;
-        if (req[3]) begin
-            winner    = 4'b1000;
-            winner_id = 2'd3;
-        end else if (req[2]) begin
-            winner    = 4'b0100;
-            winner_id = 2'd2;
-        end else if (req[1]) begin
-            winner    = 4'b0010;
-            winner_id = 2'd1;
-        end else if (req[0]) begin
-            winner    = 4'b0001;
-            winner_id = 2'd0;
-        end
-    end
+    assign winner[3] = req[3];
+    assign winner[2] = req[2] && !req[3];
+    assign winner[1] = req[1] && (req[3:2] == 2'd0);
+    assign winner[0] = req[0] && (req[3:1] == 3'd0);
+
+    assign winner_id[1] = winner[3] || winner[2];
+    assign winner_id[0] = winner[3] || winner[1];
 
     always_ff @(posedge clk or negedge rst_n) begin
         if (!rst_n) begin

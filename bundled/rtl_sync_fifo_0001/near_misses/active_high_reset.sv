@@ -20,8 +20,8 @@ module sync_fifo #(
     localparam POINTER_WIDTH = $clog2(DEPTH);
     localparam COUNT_WIDTH   = $clog2(DEPTH + 1);
 
-    localparam [POINTER_WIDTH-1:0] LAST     = DEPTH - 1;
-    localparam [COUNT_WIDTH-1:0]   CAPACITY = DEPTH;
+    localparam [POINTER_WIDTH-1:0] LAST     = POINTER_WIDTH'(DEPTH - 1);
+    localparam [COUNT_WIDTH-1:0]   CAPACITY = COUNT_WIDTH'(DEPTH);
 
     logic [DATA_WIDTH-1:0]    storage [0:DEPTH-1];
     logic [POINTER_WIDTH-1:0] write_pointer;

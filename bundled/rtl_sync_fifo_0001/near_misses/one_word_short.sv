@@ -17,11 +17,11 @@ module sync_fifo #(
     output logic [$clog2(DEPTH+1)-1:0] count
 );
 
-    localparam POINTER_WIDTH = $clog2(DEPTH);
+    localparam POINTER_WIDTH = $clog2(DEPTH - 1);
     localparam COUNT_WIDTH   = $clog2(DEPTH + 1);
 
-    localparam [POINTER_WIDTH-1:0] LAST     = DEPTH - 1;
-    localparam [COUNT_WIDTH-1:0]   CAPACITY = DEPTH - 1;
+    localparam [POINTER_WIDTH-1:0] LAST     = POINTER_WIDTH'(DEPTH - 1);
+    localparam [COUNT_WIDTH-1:0]   CAPACITY = COUNT_WIDTH'(DEPTH - 1);
 
     logic [DATA_WIDTH-1:0]    storage [0:DEPTH-1];
     logic [POINTER_WIDTH-1:0] write_pointer;

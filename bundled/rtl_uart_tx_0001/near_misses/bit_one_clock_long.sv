@@ -1,7 +1,7 @@
 // near miss: every bit lasts CLKS_PER_BIT + 1 clock cycles
 // Serial transmitter: the frame waits in a shift register, the bit on the line in a register of its own.
 module uart_tx #(
-    parameter CLKS_PER_BIT = 8,
+    parameter CLKS_PER_BIT = 4,
     parameter PARITY       = 0,
     parameter STOP_BITS    = 1
 ) (
@@ -19,8 +19,8 @@ module uart_tx #(
     localparam TICK_WIDTH  = $clog2(CLKS_PER_BIT + 1);
     localparam INDEX_WIDTH = 4;  // a frame has at most 12 bits
 
-    localparam [TICK_WIDTH-1:0]  LAST_TICK = CLKS_PER_BIT;
-    localparam [INDEX_WIDTH-1:0] LAST_BIT  = FRAME_BITS - 1;
+    localparam [TICK_WIDTH-1:0]  LAST_TICK = TICK_WIDTH'(CLKS_PER_BIT);
+    localparam [INDEX_WIDTH-1:0] LAST_BIT  = INDEX_WIDTH'(FRAME_BITS - 1);
 
     logic [TICK_WIDTH-1:0]  tick;       // clock cycle within the bit
     logic [INDEX_WIDTH-1:0] bit_index;  // bit within the frame

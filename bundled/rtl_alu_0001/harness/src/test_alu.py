@@ -161,7 +161,7 @@ async def unknown_opcodes_are_reported(dut):
 @cocotb.test(timeout_time=20, timeout_unit="us")
 async def random_operations_and_pauses(dut):
     model = await start(dut)
-    for _ in range(400):
+    for _ in range(300):
         await step(dut, model, random.randrange(16 if random.random() < 0.3 else 11), operand(), operand(), int(random.random() < 0.8))
 
 

@@ -107,7 +107,7 @@ async def a_new_edge_wins_over_clear(dut):
 async def random_operation(dut):
     model = await start(dut)
     level = 0
-    for _ in range(350):
+    for _ in range(250):
         level = random.choice((level, random.randint(0, ALL), level ^ 1 << random.randrange(WIDTH)))
         await step(dut, model, level, clear=random.randint(0, ALL) & random.randint(0, ALL), rst=int(random.random() < 0.08))
 

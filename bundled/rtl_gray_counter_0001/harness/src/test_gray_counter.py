@@ -102,7 +102,7 @@ async def wrapped_marks_only_a_counted_wrap(dut):
 @cocotb.test(timeout_time=20, timeout_unit="us")
 async def random_operation(dut):
     model = await start(dut)
-    for _ in range(300):
+    for _ in range(250):
         await step(
             dut,
             model,

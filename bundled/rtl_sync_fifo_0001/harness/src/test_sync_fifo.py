@@ -121,7 +121,7 @@ async def requests_at_empty(dut):
 @cocotb.test(timeout_time=40, timeout_unit="us")
 async def random_traffic(dut):
     model = await start(dut)
-    for _ in range(12):
+    for _ in range(8):
         write_rate, read_rate = random.choice(((0.9, 0.3), (0.3, 0.9), (0.6, 0.6), (1.0, 1.0)))
         for _ in range(3 * DEPTH + 10):
             await step(dut, model, wr_en=int(random.random() < write_rate), rd_en=int(random.random() < read_rate))

@@ -9,7 +9,7 @@ sources = os.environ["VERILOG_SOURCES"].split()
 toplevel = os.environ["TOPLEVEL"]
 module = os.environ["MODULE"]
 
-DEFAULTS = {"CLKS_PER_BIT": 8, "PARITY": 0, "STOP_BITS": 1}
+DEFAULTS = {"CLKS_PER_BIT": 4, "PARITY": 0, "STOP_BITS": 1}
 
 
 @pytest.mark.parametrize("parameters", [{}, {"CLKS_PER_BIT": 5, "PARITY": 1}, {"CLKS_PER_BIT": 2, "PARITY": 2, "STOP_BITS": 2}])

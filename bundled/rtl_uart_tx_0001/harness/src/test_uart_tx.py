@@ -132,7 +132,7 @@ async def an_offer_waits_until_ready(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def random_offers(dut):
     model = await start(dut)
-    for _ in range(8 * FRAME_CYCLES):
+    for _ in range(6 * FRAME_CYCLES):
         await step(dut, model, int(random.random() < 0.3), random.getrandbits(8))
 
 
