@@ -1,8 +1,9 @@
 """One bubblewrap process and the init inside it: start, kill, wait until everything is gone."""
 
 import asyncio
-import json
 import os
+import re
+import select
 import signal
 import socket
 import subprocess
@@ -10,6 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from rtl_agent.sandbox._channel import Channel
+from rtl_agent.sandbox.protocol import SandboxError
 
 GONE_SECONDS = 10.0
 
@@ -20,6 +22,7 @@ class BoxProcess:
     ) -> None:
         """Takes over `host_end` and `info`. The environment is empty: bubblewrap's own could be read in the box."""
         self._info, self._init, self._exit, self.init_pid = info, -1, -1, 0
+        self._told = b""
         self._errors = os.memfd_create("bwrap-stderr")
         self.channel = Channel(host_end)
         identity = {} if uid is None else {"user": uid, "group": uid}
@@ -41,13 +44,23 @@ class BoxProcess:
             raise
 
     def learn_init(self) -> int:
-        """The host's pid of the init; known when the init has spoken."""
+        """A pidfd of the init, or -1. The pid comes in one piece, what follows it in more."""
         if self._init < 0:
             os.set_blocking(self._info, False)
-            with suppress(OSError, ValueError, KeyError):
-                pid = int(json.loads(os.read(self._info, 4096))["child-pid"])
-                self._init, self.init_pid = os.pidfd_open(pid), pid
+            with suppress(BlockingIOError):
+                while piece := os.read(self._info, 4096):
+                    self._told += piece
+            if found := re.search(rb'"child-pid": (\d+)', self._told):
+                self._hold(int(found[1]))
         return self._init
+
+    def _hold(self, pid: int) -> None:
+        with suppress(ProcessLookupError):
+            pidfd = os.pidfd_open(pid)
+            if _ready(self._exit):
+                os.close(pidfd)  # bubblewrap has reaped the init and ended: the pid may be somebody else's by now
+            else:
+                self._init, self.init_pid = pidfd, pid
 
     def kill(self) -> None:
         """Kill the init, which takes the whole pid namespace with it; bubblewrap then ends by itself."""
@@ -64,13 +77,18 @@ class BoxProcess:
 
     async def end(self) -> str:
         """Kill, wait until the last process is gone and free everything. Returns what bubblewrap said on stderr."""
-        self.kill()
         try:
+            if self.learn_init() < 0:
+                # Killed while it sets up, bubblewrap would leave its child waiting for it forever.
+                await _readable(self._info, GONE_SECONDS)
+            self.kill()
             if not await _readable(self._exit, GONE_SECONDS):
                 self._process.kill()
                 await _readable(self._exit, GONE_SECONDS)
             self._process.wait(timeout=1)
             return self.said()
+        except subprocess.TimeoutExpired as error:
+            raise SandboxError("a box cannot be killed: its processes hang in the kernel") from error
         finally:
             self._release()
 
@@ -93,3 +111,9 @@ async def _readable(fd: int, seconds: float) -> bool:
     finally:
         loop.remove_reader(fd)
     return True
+
+
+def _ready(fd: int) -> bool:
+    poll = select.poll()  # select itself refuses fds above 1023
+    poll.register(fd, select.POLLIN)
+    return bool(poll.poll(0))

@@ -64,7 +64,8 @@ class BoxCgroup:
 
 def find_place() -> Place | None:
     mounts = _cgroup_mounts()
-    return _find_v2(mounts) or _find_v1(mounts)
+    unified = mounts.get("unified")
+    return (find_v2(unified, Path("/proc/self/cgroup").read_text()) if unified else None) or _find_v1(mounts)
 
 
 def describe() -> str:
@@ -144,20 +145,17 @@ def _find_v1(mounts: dict[str, Path]) -> Place | None:
     return None
 
 
-def _find_v2(mounts: dict[str, Path]) -> Place | None:
-    """The nearest ancestor of our own cgroup that hands memory and pids on and lets us move processes there."""
-    if "unified" not in mounts:
-        return None
-    root = mounts["unified"]
-    with suppress(OSError):
-        lines = Path("/proc/self/cgroup").read_text().splitlines()
-        own = root / next((line[3:] for line in lines if line.startswith("0::")), "/").lstrip("/")
-        for parent in (own, *own.parents):
-            if not parent.is_relative_to(root):
-                break
-            with suppress(OSError):
-                given = (parent / "cgroup.subtree_control").read_text().split()
-                writable = os.access(parent, os.W_OK) and os.access(parent / "cgroup.procs", os.W_OK)
-                if writable and {"memory", "pids"} <= set(given):
-                    return Place(2, parent, parent)
+def find_v2(root: Path, own: str) -> Place | None:
+    """The nearest ancestor of our own cgroup that hands memory and pids on and lets us move processes there.
+
+    `own` is what /proc/self/cgroup says. Moving a process needs the right to write at the common ancestor.
+    """
+    path = next((line[3:] for line in own.splitlines() if line.startswith("0::")), "/")
+    for parent in (root / path.lstrip("/"), *(root / path.lstrip("/")).parents):
+        if not parent.is_relative_to(root):
+            break
+        with suppress(OSError):
+            given = set((parent / "cgroup.subtree_control").read_text().split())
+            if {"memory", "pids"} <= given and all(os.access(at, os.W_OK) for at in (parent, parent / "cgroup.procs")):
+                return Place(2, parent, parent)
     return None

@@ -3,7 +3,7 @@
 from rtl_agent.sandbox.checks.common import QUICK, box_of, expect, expect_equal, expect_usable, python, shell
 from rtl_agent.sandbox.protocol import MIB, Box, Ended, Limits, Sandbox
 
-SOON = Limits(wall_seconds=0.5)
+SOON = Limits(wall_seconds=0.4)
 BEAT = "while true; do echo x >> /code/beat; sleep 0.02; done"
 
 
@@ -20,7 +20,7 @@ async def check_wall_time(sandbox: Sandbox) -> None:
     async with box_of(sandbox) as box:
         result = await shell(box, "sleep 60", SOON)
         expect(result.ended is Ended.WALL_TIME and result.exit_code == -9 and not result.ok, result)
-        expect(0.5 <= result.wall_seconds < 10, result.wall_seconds)
+        expect(0.4 <= result.wall_seconds < 10, result.wall_seconds)
         await expect_usable(box)
 
 
@@ -78,7 +78,7 @@ async def check_memory_of_many(sandbox: Sandbox) -> None:
     """Processes that together want far too much end as a result, not as a failure of the sandbox."""
     async with box_of(sandbox, memory_bytes=128 * MIB, processes=16) as box:
         code = (
-            "import os, time\nfor _ in range(12):\n    if os.fork() == 0: break\nx = b'x' * 60_000_000\ntime.sleep(1)"
+            "import os, time\nfor _ in range(12):\n    if os.fork() == 0: break\nx = b'x' * 60_000_000\ntime.sleep(0.3)"
         )
         await python(box, code, Limits(wall_seconds=5))
         await expect_usable(box)
@@ -114,7 +114,7 @@ async def check_thread_bomb(sandbox: Sandbox) -> None:
     async with box_of(sandbox, processes=40) as box:
         start = "    try: _thread.start_new_thread(time.sleep, (60,))\n    except RuntimeError: pass"
         code = f"import _thread, time\nwhile True:\n{start}"
-        expect((await python(box, code, SOON)).ended is Ended.WALL_TIME, "not ended")
+        expect(not (await python(box, code, SOON)).ok, "not ended")
         await expect_usable(box)
 
 

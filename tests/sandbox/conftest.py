@@ -1,0 +1,60 @@
+"""Runs sandbox code as somebody else: in a process of its own, and as an ordinary user."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+import rtl_agent
+
+ORDINARY_UID = 47999  # nobody's, and outside the slots
+SYSTEM_PYTHON = Path("/usr/bin/python3")
+
+Start = Callable[..., subprocess.Popen[str]]
+
+
+@pytest.fixture(scope="session")
+def public_package() -> Iterator[Path]:
+    """A copy of the sandbox room that every user can import: the checkout itself may be below a private directory."""
+    place = Path(tempfile.mkdtemp(prefix="rtl-agent-public-"))
+    source = Path(rtl_agent.__file__).parent
+    target = place / "rtl_agent"
+    target.mkdir()
+    shutil.copy(source / "__init__.py", target)
+    shutil.copytree(source / "sandbox", target / "sandbox", ignore=shutil.ignore_patterns("__pycache__"))
+    subprocess.run(["chmod", "-R", "a+rX", place], check=True)
+    yield place
+    shutil.rmtree(place)
+
+
+@pytest.fixture
+def start(public_package: Path) -> Iterator[Start]:
+    """Start Python code in a process of its own, as root or as an ordinary user; ended after the test."""
+    started: list[subprocess.Popen[str]] = []
+
+    def _start(code: str, *, ordinary: bool = False, args: Sequence[str] = ()) -> subprocess.Popen[str]:
+        uid = ORDINARY_UID if ordinary and os.geteuid() == 0 else None
+        python = str(SYSTEM_PYTHON) if uid is not None and SYSTEM_PYTHON.exists() else sys.executable
+        process = subprocess.Popen(
+            [python, "-B", "-c", code, *args],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env={"PYTHONPATH": str(public_package), "PATH": os.environ["PATH"]},
+            cwd="/",
+            user=uid,
+            group=uid,
+            extra_groups=None if uid is None else [],
+        )
+        started.append(process)
+        return process
+
+    yield _start
+    for process in started:
+        process.kill()
+        process.communicate()

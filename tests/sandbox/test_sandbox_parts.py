@@ -1,0 +1,89 @@
+"""The parts of the sandbox that can be tried without a box."""
+
+import struct
+
+import pytest
+
+from rtl_agent.sandbox import _seccomp, cgroup
+from rtl_agent.sandbox._inside.command import Kept
+from rtl_agent.sandbox._inside.wire import pack, unpack
+
+
+@pytest.mark.parametrize("fields", [[], [b""], [b"a", b"", b"\0\xff" * 70_000]])
+def test_frames_come_out_as_they_went_in(fields):
+    frame = pack(fields)
+    assert int.from_bytes(frame[:4], "little") == len(frame) - 4
+    assert unpack(frame[4:]) == fields
+
+
+@pytest.mark.parametrize("keep", [0, 1, 2, 7, 10])
+@pytest.mark.parametrize("size", [0, 1, 5, 9, 10, 11, 3_000_000])
+@pytest.mark.parametrize("step", [1, 4, 1_000_000])
+def test_head_and_tail_are_kept(keep, size, step):
+    data = bytes(n % 251 for n in range(min(size, 1000))) * max(1, size // 1000)
+    step = max(step, len(data) // 100)
+    kept = Kept(keep)
+    for at in range(0, len(data), step):
+        kept.add(data[at : at + step])
+    half = keep // 2
+    wanted = data if len(data) <= keep else data[: keep - half] + (data[-half:] if half else b"")
+    assert kept.bytes() == wanted
+    assert kept.total == len(data)
+
+
+def run_filter(program: bytes, audit: int, number: int, *arguments: int) -> int:
+    """The kernel's machine for these four instructions."""
+    data = struct.pack("<IIQ6Q", number, audit, 0, *(arguments + (0,) * 6)[:6])
+    steps = list(struct.iter_unpack("<HBBI", program))
+    at, value = 0, 0
+    while True:
+        code, if_true, if_false, operand = steps[at]
+        at += 1
+        if code == _seccomp.RETURN:
+            return operand
+        if code == _seccomp.LOAD:
+            value = struct.unpack_from("<I", data, operand)[0]
+        else:
+            at += if_true if (value == operand if code == _seccomp.JUMP_EQUAL else value >= operand) else if_false
+
+
+@pytest.mark.parametrize("name", _seccomp.MACHINES)
+def test_the_filter_refuses_what_it_says(name):
+    machine = _seccomp.MACHINES[name]
+    program = _seccomp.program(name)
+    refused = _seccomp.ERRNO | _seccomp.EPERM
+
+    def ask(number, *arguments):
+        return run_filter(program, machine.audit, number, *arguments)
+
+    assert [ask(number) for number in machine.refused] == [refused] * len(machine.refused)
+    assert ask(425) == _seccomp.ERRNO | _seccomp.ENOSYS
+    for number in machine.not_on_init:
+        assert ask(number, 1) == refused
+        assert ask(number, 0) == ask(number, 2) == _seccomp.ALLOW
+    assert ask(machine.setpriority, 0, 0) == _seccomp.ALLOW
+    assert ask(machine.setpriority, 0, 1) == ask(machine.setpriority, 2, 0) == refused
+    assert ask(machine.socket, 2) == _seccomp.ALLOW
+    assert ask(machine.socket, 40) == _seccomp.ERRNO | _seccomp.EAFNOSUPPORT
+    assert ask(0) == _seccomp.ALLOW
+    assert run_filter(program, 0x40000003, 0) == _seccomp.ERRNO | _seccomp.ENOSYS
+
+
+def test_unknown_machines_have_no_filter():
+    assert _seccomp.program("pdp11") is None
+
+
+def test_a_delegated_cgroup_is_found(tmp_path):
+    """As systemd lays it out for a user: the scope we are in hands nothing on, the slice above it does."""
+    scope = tmp_path / "user.slice" / "app.slice" / "run.scope"
+    scope.mkdir(parents=True)
+    for folder, given in ((scope, ""), (scope.parent, "cpu memory pids"), (scope.parent.parent, "memory pids")):
+        (folder / "cgroup.subtree_control").write_text(given)
+        (folder / "cgroup.procs").write_text("")
+    place = cgroup.find_v2(tmp_path, "0::/user.slice/app.slice/run.scope\n")
+    assert place == cgroup.Place(2, scope.parent, scope.parent)
+    assert cgroup.find_v2(tmp_path, "0::/elsewhere\n") is None
+
+
+def test_where_boxes_get_their_limits_is_said_in_words():
+    assert "cgroup" in cgroup.describe()

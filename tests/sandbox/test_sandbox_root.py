@@ -1,0 +1,154 @@
+"""What the bubblewrap sandbox does when root starts it: uids, staging, cgroups."""
+
+import os
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from rtl_agent.sandbox import MIB, BoxSpec, BubblewrapSandbox, Limits, Mount, SandboxError, cgroup
+from rtl_agent.sandbox._slots import FIRST_UID
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give each box a uid of its own")
+
+TWO_BOXES = """
+import asyncio
+from rtl_agent.sandbox import BoxSpec, BubblewrapSandbox
+async def hold():
+    sandbox = BubblewrapSandbox(slots=2)
+    async with sandbox.open(BoxSpec()) as one, sandbox.open(BoxSpec()) as two:
+        print(one.init_pid, two.init_pid, flush=True)
+        await asyncio.sleep(600)
+asyncio.run(hold())
+"""
+
+
+def uids(pid: int) -> set[int]:
+    """Real, effective, saved and filesystem uid, as the kernel has them."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return {int(uid) for line in lines if line.startswith(("Uid:", "Gid:", "Groups:")) for uid in line.split()[1:]}
+
+
+@pytest.fixture
+def private():
+    """A directory that nobody else may enter, with a directory in it that everybody may read."""
+    place = Path(tempfile.mkdtemp())
+    inner = place / "inner"
+    inner.mkdir()
+    inner.chmod(0o755)
+    (inner / "file").write_text("hidden well")
+    (inner / "file").chmod(0o644)
+    yield place
+    shutil.rmtree(place)
+
+
+async def test_each_box_has_an_unprivileged_uid_of_its_own():
+    sandbox = BubblewrapSandbox(slots=2)
+    async with sandbox.open(BoxSpec()) as one, sandbox.open(BoxSpec()) as two:
+        first, second = uids(one.init_pid), uids(two.init_pid)
+    assert len(first) == len(second) == 1
+    assert first != second
+    assert min(first | second) >= FIRST_UID
+
+
+async def test_processes_never_share_a_uid(start):
+    hosts = [start(TWO_BOXES) for _ in range(3)]
+    pids = [int(pid) for host in hosts for pid in host.stdout.readline().split()]
+    async with BubblewrapSandbox(slots=1).open(BoxSpec()) as box:
+        found = [uid for pid in (*pids, box.init_pid) for uid in uids(pid)]
+    assert len(found) == len(set(found)) == 7
+
+
+async def test_a_source_below_a_private_directory_is_staged(private):
+    mounts = (Mount(private / "inner", "/given"), Mount(private / "inner" / "file", "/opt/file"))
+    before = Path("/proc/self/mountinfo").read_text()
+    async with BubblewrapSandbox(slots=1).open(BoxSpec(mounts=mounts)) as box:
+        assert (await box.run(["cat", "/given/file", "/opt/file"])).stdout == b"hidden wellhidden well"
+        assert not (await box.run(["touch", "/given/file"])).ok
+        assert min(uids(box.init_pid)) >= FIRST_UID
+        assert Path("/proc/self/mountinfo").read_text() == before
+    assert Path("/proc/self/mountinfo").read_text() == before
+    assert (private / "inner" / "file").read_text() == "hidden well"
+
+
+async def test_a_source_that_others_may_not_read_is_named_with_what_to_do(private):
+    with pytest.raises(SandboxError, match="chmod"):
+        async with BubblewrapSandbox(slots=1).open(BoxSpec(mounts=(Mount(private, "/given"),))):
+            pass
+
+
+def cgroups() -> list[Path]:
+    place = cgroup.find_place()
+    assert place is not None
+    return [path for parent in place.parents for path in parent.glob(f"{cgroup.PREFIX}-{os.getpid()}-*")]
+
+
+async def test_a_box_has_a_cgroup_and_its_init_stays_outside():
+    async with BubblewrapSandbox(slots=1).open(BoxSpec()) as box:
+        assert cgroups()
+        names = {path.name for path in cgroups()}
+        assert not any(name in Path(f"/proc/{box.init_pid}/cgroup").read_text() for name in names)
+        result = await box.run(["sh", "-c", "true"])
+        assert result.ok
+    assert cgroups() == []
+
+
+async def test_memory_is_limited_for_the_whole_box():
+    async with BubblewrapSandbox(slots=1).open(BoxSpec(memory_bytes=300 * MIB, disk_bytes=MIB)) as box:
+        code = (
+            "import os, time\n"
+            "kids = []\n"
+            "for _ in range(4):\n"
+            "    if (kid := os.fork()) == 0:\n        x = b'x' * 120_000_000; time.sleep(1); os._exit(0)\n"
+            "    kids.append(kid)\n"
+            "print(sorted(os.waitpid(kid, 0)[1] for kid in kids))"
+        )
+        result = await box.run(["python3", "-c", code], limits=Limits(wall_seconds=20))
+        assert b"9" in result.stdout
+        assert b"0" in result.stdout
+        assert (await box.run(["true"])).ok
+
+
+async def test_memory_that_outlives_a_command_does_not_hurt_the_init():
+    """System V shared memory stays when its process is killed: it fills the limit, and the next command is told so."""
+    async with BubblewrapSandbox(slots=1).open(BoxSpec(memory_bytes=100 * MIB, disk_bytes=MIB)) as box:
+        code = (
+            "import ctypes, os\nlibc = ctypes.CDLL(None)\nlibc.shmat.restype = ctypes.c_void_p\n"
+            "for key in range(1, 9):\n"
+            "    if os.fork() == 0:\n"
+            "        at = libc.shmat(libc.shmget(key, 50_000_000, 0o1666), None, 0)\n"
+            "        ctypes.memset(at, 1, 50_000_000); os._exit(0)\n"
+            "    os.wait()"
+        )
+        await box.run(["python3", "-c", code], limits=Limits(wall_seconds=20))
+        await box.write("/code/file", b"still here")
+        assert await box.read("/code/file") == b"still here"
+        await box.run(["true"])
+
+
+def test_cgroups_of_dead_processes_are_removed(start):
+    host = start(TWO_BOXES)
+    host.stdout.readline()
+    place = cgroup.find_place()
+    pattern = f"{cgroup.PREFIX}-{host.pid}-*"
+    assert list(place.memory.glob(pattern))
+    host.kill()
+    host.wait()
+    for _ in range(100):
+        BubblewrapSandbox(slots=1)
+        if not list(place.memory.glob(pattern)):
+            break
+        time.sleep(0.05)
+    assert not list(place.memory.glob(pattern))
+    assert not list(place.pids.glob(pattern))
+
+
+async def test_a_private_umask_does_not_matter(private):
+    old = os.umask(0o077)
+    try:
+        async with BubblewrapSandbox(slots=1).open(BoxSpec(mounts=(Mount(private / "inner", "/given"),))) as box:
+            assert (await box.run(["cat", "/given/file"])).ok
+    finally:
+        os.umask(old)
