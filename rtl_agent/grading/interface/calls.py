@@ -120,18 +120,19 @@ class Caller(Evaluator):
             ):
                 return Const(self.env[key]) if key in self.env else default[0] if default else Const(None)
             case _, "build" | "test", _ if "hdl_toplevel" in keywords or "toplevel" in keywords:
-                self.note_build(keywords)
+                self.note_build(name, keywords)
             case _, ("Clock" | "TestFactory"), _:
                 return self.call_builtin(name, args, keywords)
             case _ if name in MENDING and isinstance(owner, ast.Name) and owner.id in names:
                 names[owner.id] = UNKNOWN
         return UNKNOWN
 
-    def note_build(self, keywords: Mapping[str, Value]) -> None:
+    def note_build(self, method: str, keywords: Mapping[str, Value]) -> None:
         def text(*keys: str) -> str | None:
             value = next((keywords[key] for key in keys if key in keywords), UNKNOWN)
             return value.value.strip() if isinstance(value, Const) and isinstance(value.value, str) else None
 
         given = keywords.get("parameters", UNKNOWN)
         parameters = tuple(given.entries) if isinstance(given, Record) else ()
-        self.notes.builds.append(Build(text("hdl_toplevel", "toplevel"), text("test_module", "py_module"), parameters))
+        module = text("test_module", "py_module")
+        self.notes.builds.append(Build(method, text("hdl_toplevel", "toplevel"), module, parameters))

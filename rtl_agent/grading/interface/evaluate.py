@@ -76,6 +76,10 @@ class Evaluator(ABC):
                 plain = all(not isinstance(p, ast.FormattedValue) or p.format_spec is None for p in parts)
                 known = plain and all(isinstance(text, Const) for text in texts)
                 return Const("".join(str(t.value) for t in texts if isinstance(t, Const))) if known else UNKNOWN
+            case ast.Subscript(value=ast.Attribute(value=ast.Name(id="os"), attr="environ"), slice=index):
+                key = self.evaluate(index, names, module)
+                set_to = self.env.get(key.value) if isinstance(key, Const) and isinstance(key.value, str) else None
+                return UNKNOWN if set_to is None else Const(set_to)
             case ast.Subscript(value=inner, slice=index):
                 return self.subscript(self.evaluate(inner, names, module), self.evaluate(index, names, module))
             case ast.BoolOp(values=operands):

@@ -49,16 +49,21 @@ def _simulations(harness: Harness, service: Service) -> Iterator[tuple[str, tupl
     if PurePosixPath(service.argv[0]).name in NOT_PYTHON:
         return
     env_top, env_module = service.env.get("TOPLEVEL", "").strip(), service.env.get("MODULE", "").strip()
-    tests: dict[str, dict[str, None]] = {}
+    modules: dict[str, dict[str, None]] = {}
     parameters: dict[str, dict[str, None]] = {}
-    for build in _trace_runner(harness, service).builds:
-        top = build.top or env_top
-        tests.setdefault(top, {}).setdefault(build.test_module or env_module)
+    builds = _trace_runner(harness, service).builds
+    unknown = all(build.top is None for build in builds)
+    for build in builds:
+        top = env_top if unknown else build.top or ""  # one that is not known may be any
+        found = modules.setdefault(top, {})
+        if build.test_module is not None:
+            found.update(dict.fromkeys(name.strip() for name in build.test_module.split(",")))
+        elif build.method == "test" and top == env_top:
+            found.setdefault(env_module)
         parameters.setdefault(top, {}).update(dict.fromkeys(build.parameters))
-    for top, texts in (tests or {env_top: {env_module: None}}).items():
-        modules = [name.strip() for text in texts for name in text.split(",")]
+    for top, found in (modules or {env_top: {env_module: None}}).items():
         if top:
-            yield top, tuple(modules), tuple(parameters.get(top, ()))
+            yield top, tuple(found), tuple(parameters.get(top, ()))
 
 
 def _trace_runner(harness: Harness, service: Service) -> Notes:

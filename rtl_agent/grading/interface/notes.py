@@ -12,6 +12,7 @@ ANY = "?"  # a driven value that is not a constant
 class Build:
     """One `runner.build(...)` or `runner.test(...)`; None where an argument is no constant."""
 
+    method: str
     top: str | None
     test_module: str | None
     parameters: tuple[str, ...]

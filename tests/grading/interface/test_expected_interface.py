@@ -270,6 +270,24 @@ def test_each_top_of_several_services_has_its_own_interface():
     assert [(i.top, names(i)) for i in expected_interface(built)] == [("encoder", {"plain"}), ("decoder", {"coded"})]
 
 
+def test_each_top_of_one_service_is_asked_for_what_its_own_tests_touch():
+    runner = RUNNER.replace("def build(parameters={}):", "def build(top, module, parameters):").replace(
+        'os.environ.get("MODULE")', "module"
+    )
+    runner += """
+    @pytest.mark.parametrize("top, module, parameters", [
+        (os.environ["TOPLEVEL"], os.environ["MODULE"], {}), ("part", "test_part", {"WIDTH": 6})])
+    def test_it(top, module, parameters):
+        build(top, module, parameters)
+    """
+    test = "import cocotb\n@cocotb.test()\nasync def t(dut):\n    dut.{}.value = 1\n"
+    built = harness(test.format("whole"), runner, test_part=test.format("piece"))
+    assert [(i.top, names(i), i.parameters) for i in expected_interface(built)] == [
+        ("dut", {"whole"}, ()),
+        ("part", {"piece"}, ("WIDTH",)),
+    ]
+
+
 def test_a_test_bench_of_the_harness_itself_is_not_asked_for():
     built = harness("import cocotb\n@cocotb.test()\nasync def t(dut):\n    dut.x.value = 1\n")
     files = {**built.files, "src/tb.sv": "module dut(input x); endmodule"}
@@ -306,10 +324,12 @@ def test_odd_harnesses_are_read_without_harm(text: str):
 
 def test_bundled_references_have_all_that_their_harnesses_need():
     for problem in load_problems("bundled"):
-        (found,) = expected_interface(problem.harness)
         text = "".join((problem.reference or {}).values())
-        assert found.ports, problem.id
-        assert all(name in text for name in (*names(found), *found.parameters)), problem.id
+        interfaces = expected_interface(problem.harness)
+        assert interfaces
+        for found in interfaces:
+            assert found.ports, problem.id
+            assert all(name in text for name in (*names(found), *found.parameters)), problem.id
 
 
 def test_a_method_calls_the_function_of_its_own_name_not_itself():

@@ -36,8 +36,8 @@ async def test_references_have_all_that_their_harnesses_need(problems: list[Prob
 
 @pytest.mark.cvdp
 async def test_given_designs_have_nearly_all_that_is_asked_for(problems: list[Problem], checker: InterfaceChecker):
-    """Of 116 such designs in the development part 112 have everything; two more are given broken or without ports
-    that their prompts ask for, the others have ports to be added by the answer."""
+    """Of 116 such designs in the development part 112 have everything; one is given broken, and three lack ports that
+    their prompts ask for."""
     reports = []
     for problem in (p for p in problems if p.category in KEEPS_ITS_INTERFACE and not p.reference):
         for one in expected_interface(problem.harness):

@@ -115,7 +115,7 @@ async def test_nothing_of_the_host_is_in_the_box(checker: InterfaceChecker, tmp_
     assert found.modules == ("top",)
 
 
-async def test_bundled_references_are_valid_and_near_misses_are_named(checker: InterfaceChecker):
+async def test_bundled_references_are_valid_and_empty_files_are_not(checker: InterfaceChecker):
     for problem in load_problems("bundled"):
         files = {**problem.context, **(problem.reference or {})}
         report = await checker.check(expected_interface(problem.harness), files)
