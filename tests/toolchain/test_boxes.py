@@ -2,6 +2,7 @@
 
 import dataclasses
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
@@ -81,10 +82,9 @@ async def test_pip_says_that_it_did_nothing() -> None:
 
 
 async def test_pytest_does_not_import_from_the_working_directory() -> None:
-    result = await in_box(
-        "sh -c 'echo raise SystemExit\\(9\\) > cocotb.py; pytest -q test_runner.py'", SIM="icarus", PYTHONPATH=""
-    )
-    assert result.exit_code != 9
+    planted = "mkdir rundir; cd rundir; echo raise SystemExit > cocotb.py; cp cocotb.py cocotb_tools.py"
+    result = await in_box(f"sh -c '{planted}; pytest -p no:cacheprovider ../test_runner.py'", SIM="icarus")
+    assert "1 passed" in text(result)
 
 
 async def test_shims_name_the_variable_that_they_miss() -> None:
@@ -101,6 +101,7 @@ async def test_cocotb_runs_on_icarus(flavour: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("c++"), reason="no C++ compiler: no CVDP harness simulates with Verilator")
 @pytest.mark.parametrize("flavour", COCOTB_VERSIONS)
 async def test_cocotb_runs_on_verilator(flavour: str) -> None:
     result = await in_box("pytest -s -p no:cacheprovider test_runner.py", flavour, SIM="verilator")
