@@ -19,12 +19,12 @@ err = Console(stderr=True)
 
 def say_error(text: str) -> None:
     err.print("[bold red]error:[/]", end=" ")
-    err.print(text, markup=False, highlight=False)
+    err.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def say_warning(text: str) -> None:
     err.print("[yellow]warning:[/]", end=" ")
-    err.print(text, markup=False, highlight=False)
+    err.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def print_json(value: Any) -> None:

@@ -36,7 +36,7 @@ def judge_service(service: str, expected: Sequence[str], messages: Sequence[Mess
     items: dict[str, Message] = {}
     collected: list[str] = []
     simulations: dict[int, _Simulation] = {}
-    failed_builds: list[str] = []
+    failed_builds: dict[str, str] = {}  # item -> what the compiler said
     reasons: list[str] = []
     builds, session_exit = 0, None
     for message in messages:
@@ -55,10 +55,10 @@ def judge_service(service: str, expected: Sequence[str], messages: Sequence[Mess
                 simulations[number].results.append(message)
             case {"kind": "regression-end", "sim": number} if number in simulations:
                 simulations[number].ended = True
-            case {"kind": "build", "exit": code, "said": said}:
+            case {"kind": "build", "exit": code, "said": said, "item": item}:
                 builds += 1
                 if code != 0:
-                    failed_builds.append(said)
+                    failed_builds[item or ""] = said
             case {"kind": "tampered", "path": path}:
                 reasons.append(f"the design changed {path} while it was simulated")
             case {"kind": "session-end", "exit": code}:
@@ -69,7 +69,10 @@ def judge_service(service: str, expected: Sequence[str], messages: Sequence[Mess
     scores: list[float] = []
     for name in expected:
         own = [simulation for simulation in simulations.values() if simulation.item == name]
-        results, fraction = _judge_item(service, name, items.get(name), own, reasons)
+        report = items.get(name)
+        if name in failed_builds and report is not None:
+            report = {**report, "message": f"it does not compile: {_first_line(failed_builds[name])}"}
+        results, fraction = _judge_item(service, name, report, own, reasons)
         tests += results
         scores += [] if fraction is None else [fraction]
     if session_exit not in (0, None) and not reasons:
@@ -86,7 +89,7 @@ def judge_service(service: str, expected: Sequence[str], messages: Sequence[Mess
         reasons=tuple(dict.fromkeys(reasons)),
         simulations=started,
         builds=builds,
-        failed_builds=tuple(failed_builds),
+        failed_builds=tuple(failed_builds.values()),
     )
 
 
@@ -141,12 +144,17 @@ def _judge_simulation(service: str, item: str, simulation: _Simulation, reasons:
             )
         )
         if not result["passed"]:
-            reasons.append(f"{name}: {result.get('message') or 'failed'}")
+            reasons.append(f"{name}: {_first_line(result.get('message') or '')}")
     if not simulation.ended:
         reasons.append(f"{item}: the simulation ended before its regression did")
     if len(simulation.results) != len(simulation.announced):
         reasons.append(f"{item}: {len(simulation.announced)} tests announced, {len(simulation.results)} reported")
     return found
+
+
+def _first_line(words: str) -> str:
+    """An assertion's own words; the lines after them are pytest's account of the comparison."""
+    return next((line.strip() for line in words.splitlines() if line.strip()), "failed")
 
 
 def _last_line(words: str) -> str:

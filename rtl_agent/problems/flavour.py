@@ -4,7 +4,8 @@ Never by trying until one passes: a wrong design may pass under the wrong genera
 
 1. What only 2.x has (`to_unsigned`, `Clock(..., unit=)`, `cocotb.parametrize`) -> 2.0.1.
 2. What 2.x took away (`cocotb.binary`, `TestFailure`, `@cocotb.coroutine`), or left on some handles only: a 1-bit
-   signal's value is a `Logic` in 2.x and has no `.integer`, `.binstr` or `.signed_integer` -> 1.9.2.
+   signal's value is a `Logic` in 2.x and has no `.integer`, `.binstr` or `.signed_integer`; `defines={"X": None}` is
+   a TypeError in 2.x -> 1.9.2.
 3. The runner: `cocotb.runner` is 1.x, `cocotb_tools.runner` is 2.x. Both: 2.0.1; each gets an alias for the other.
 """
 
@@ -60,6 +61,14 @@ def _signs(text: str) -> Iterator[str]:
                 name = func.id if isinstance(func, ast.Name) else getattr(func, "attr", "")
                 if name in _TIMED and any(keyword.arg == "unit" for keyword in keywords):
                     yield "only-2"
+                if any(keyword.arg == "defines" and _has_none(keyword.value) for keyword in keywords):
+                    yield "only-1"
+
+
+def _has_none(value: ast.expr) -> bool:
+    return isinstance(value, ast.Dict) and any(
+        isinstance(item, ast.Constant) and item.value is None for item in value.values
+    )
 
 
 def _module_sign(module: str) -> Iterator[str]:

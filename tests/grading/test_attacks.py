@@ -21,6 +21,8 @@ async def test_an_attack_gains_nothing(attack: Path, bundled: dict[str, Problem]
         grade = await grader.grade(problem, submit(problem, {problem.targets[0]: design}))
         assert grade.outcome == expect["outcome"], (grade.reasons, grade.log)
         assert grade.reasons
+        if expect.get("fools_pytest"):  # or the attack would be no attack
+            assert all(test.passed for test in grade.tests if not test.item)
         for word in expect.get("log_must_not_have", ()):
             assert word not in grade.log, grade.log
             assert not any(word in (test.message or "") for test in grade.tests)

@@ -1,5 +1,6 @@
 """From a model's reply to files: only the problem's own targets, and a reason for everything else."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -26,8 +27,8 @@ CODE = "module m;\nendmodule\n"
         f"thinking without a start\n```\nwrong\n```</think>```verilog\n{CODE}```",
         f"```verilog\n{CODE}```\nor else\n```verilog\nmodule other; endmodule\n```",
         CODE,
-        '{"code": [{"%s": "module m;\\nendmodule\\n"}]}' % TARGET,
-        '```json\n{"code": [{"%s": "module m;\\nendmodule\\n"}]}\n```' % TARGET,
+        json.dumps({"code": [{TARGET: CODE}]}),
+        f"```json\n{json.dumps({'code': [{TARGET: CODE}]})}\n```",
     ],
 )
 def test_one_file_is_found(reply: str) -> None:
@@ -100,8 +101,6 @@ def test_whatever_is_written_only_targets_are_taken(reply: str) -> None:
 
 @given(st.dictionaries(st.text(max_size=40), st.text(max_size=20), max_size=5))
 def test_any_json_of_files_is_safe(files: dict[str, str]) -> None:
-    import json
-
     found = extract(TWO, json.dumps({"code": [files]}))
     assert set(found.files) <= set(TWO.targets)
 

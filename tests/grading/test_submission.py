@@ -53,7 +53,7 @@ def test_an_empty_workspace_says_what_was_looked_for(tmp_path: Path) -> None:
 
 def test_no_file_descriptor_is_left_open(tmp_path: Path) -> None:
     workspace(tmp_path).write_text("module m; endmodule")
-    before = len(os.listdir("/proc/self/fd"))
+    before = len(list(Path("/proc/self/fd").iterdir()))
     for _ in range(20):
         submit_directory(PROBLEM, tmp_path)
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert len(list(Path("/proc/self/fd").iterdir())) == before

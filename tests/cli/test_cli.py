@@ -1,0 +1,156 @@
+"""The command line as people and programs meet it: tables, JSON, sentences instead of tracebacks, exit codes."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rtl_agent.problems import Problem, load_near_misses
+
+ARBITER = "rtl_fixed_priority_arbiter_0001"
+
+
+def rtl_agent(*arguments: str | Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    command: Sequence[str] = [sys.executable, "-m", "rtl_agent.cli.main", *map(str, arguments)]
+    return subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, timeout=300)
+
+
+def as_json(done: subprocess.CompletedProcess[str]) -> Any:
+    assert done.stdout, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_help_lists_the_commands() -> None:
+    done = rtl_agent("--help")
+    assert done.returncode == 0
+    for command in ("problems", "grade", "doctor", "demo", "setup"):
+        assert command in done.stdout
+
+
+def test_list_for_people_and_for_programs(bundled: dict[str, Problem]) -> None:
+    assert f"{len(bundled)} problems" in rtl_agent("problems", "list").stdout
+    listed = as_json(rtl_agent("problems", "list", "bundled", "--kind", "agentic", "--json"))
+    assert {problem["kind"] for problem in listed} == {"agentic"}
+    assert "harness" not in listed[0]
+
+
+def test_show_gives_the_task_but_not_the_harness(bundled: dict[str, Problem]) -> None:
+    shown = rtl_agent("problems", "show", ARBITER, "--json")
+    assert as_json(shown)["prompt"] == bundled[ARBITER].prompt
+    assert "cocotb.test" not in shown.stdout
+    assert rtl_agent("problems", "show", ARBITER).returncode == 0
+
+
+def test_stats_count_everything(bundled: dict[str, Problem]) -> None:
+    counted = as_json(rtl_agent("problems", "stats", "--json"))
+    assert counted["problems"] == len(bundled)
+    for field in ("category", "difficulty", "kind", "family", "split"):
+        assert sum(counted[field].values()) == len(bundled)
+
+
+def test_validate_trusts_a_good_problem_and_doubts_an_empty_one(tmp_path: Path, bundled: dict[str, Problem]) -> None:
+    good = as_json(rtl_agent("problems", "validate", "bundled", "--id", ARBITER, "--json"))
+    assert good[0]["trusted"]
+    assert good[0]["reference"]["outcome"] == "passed"
+    assert good[0]["empty"]["outcome"] == "failed"
+    source = Path(bundled[ARBITER].source)
+    record = next(json.loads(line) for line in source.read_text().splitlines() if ARBITER in line)
+    name = next(path for path in record["harness"] if path.endswith("/test_fixed_priority_arbiter.py"))
+    record["harness"] = {path: text for path, text in record["harness"].items() if "library" not in path}
+    record["harness"][name] = "import cocotb\n@cocotb.test()\nasync def sees_nothing(dut):\n    pass\n"
+    (tmp_path / "weak.jsonl").write_text(json.dumps(record) + "\n")
+    weak = rtl_agent("problems", "validate", tmp_path / "weak.jsonl", "--json")
+    assert weak.returncode == 1
+    assert any("no assert" in doubt for doubt in as_json(weak)[0]["doubts"])
+
+
+def test_grade_passes_a_reference_with_exit_code_0() -> None:
+    done = rtl_agent("grade", "bundled", "--id", ARBITER, "--reference")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "passed" in done.stdout
+    assert "1.4 of 1.4" in done.stdout
+
+
+def test_grade_fails_a_wrong_design_with_exit_code_1_and_says_why(tmp_path: Path) -> None:
+    miss = next(
+        miss for miss in load_near_misses() if miss.problem_id == ARBITER and "msb" in miss.wrong.lower() + miss.name
+    )
+    for path, text in miss.files.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    done = rtl_agent("grade", "bundled", "--id", ARBITER, "--files", tmp_path)
+    assert done.returncode == 1
+    assert "FAIL" in done.stdout
+    assert "expected" in done.stdout
+    graded = as_json(
+        rtl_agent("grade", "bundled", "--id", ARBITER, "--files", tmp_path, "--json", "--reward", "graded")
+    )
+    assert graded[0]["outcome"] == "failed"
+    assert 0.6 <= graded[0]["reward"]["total"] < 1.6
+
+
+def test_grade_takes_replies_from_stdin_and_many_from_jsonl(tmp_path: Path, bundled: dict[str, Problem]) -> None:
+    problem = bundled[ARBITER]
+    assert problem.reference is not None
+    reply = f"```verilog\n{next(iter(problem.reference.values()))}```"
+    assert rtl_agent("grade", "bundled", "--id", ARBITER, "--response", "-", stdin=reply).returncode == 0
+    lines = [
+        {"id": ARBITER, "response": reply},
+        {"id": ARBITER, "response": "no"},
+        {"id": ARBITER, "files": dict.fromkeys(problem.targets, "// nothing\n")},
+    ]
+    file = tmp_path / "answers.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    done = rtl_agent("grade", "bundled", "--response", file, "--json", "--jobs", "2")
+    assert done.returncode == 1
+    assert [grade["outcome"] for grade in as_json(done)] == ["passed", "invalid", "failed"]
+    table = rtl_agent("grade", "bundled", "--response", file)
+    assert "3 graded: 1 passed, 1 failed, 1 invalid" in table.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["grade", "bundled"], "give one of --response FILE, --files DIR and --reference"),
+        (["grade", "bundled", "--reference", "--reward", "best"], "is no weight"),
+        (["grade", "bundled", "--reference", "--id", "rtl_nothing_0001"], "has no problem rtl_nothing_0001"),
+        (["grade", "absent.jsonl", "--reference"], "does not exist"),
+        (["grade", "bundled", "--response", "absent.txt", "--id", ARBITER], "cannot be read"),
+        (["grade", "bundled", "--response", "/dev/null"], "name one with --id"),
+        (["grade", "bundled", "--files", "/nonexistent", "--id", ARBITER], "is not a folder"),
+        (["problems", "list", "bundled", "--family", "nothing"], "the filters leave none"),
+        (["problems", "nonsense"], "No such command"),
+    ],
+)
+def test_bad_usage_is_a_sentence_and_exit_code_2(arguments: list[str], words: str) -> None:
+    done = rtl_agent(*arguments)
+    assert done.returncode == 2
+    said = " ".join((done.stdout + done.stderr).replace("│", " ").split())
+    assert words in said
+    assert "Traceback" not in said
+
+
+def test_a_bad_line_is_named_and_can_be_skipped(tmp_path: Path, bundled: dict[str, Problem]) -> None:
+    file = tmp_path / "set.jsonl"
+    file.write_text("{broken\n" + Path(bundled[ARBITER].source).read_text())
+    done = rtl_agent("problems", "list", file)
+    assert done.returncode == 2
+    assert f"{file}:1: line: is no JSON" in " ".join(done.stderr.split())
+    skipped = rtl_agent("problems", "list", file, "--skip-bad", "--json")
+    assert skipped.returncode == 0
+    assert "left out" in skipped.stderr
+    assert as_json(skipped)
+
+
+def test_a_machine_without_the_tools_is_our_fault(tmp_path: Path) -> None:
+    """No iverilog to be found: exit code 3, what is missing, and how to get it."""
+    command = [sys.executable, "-m", "rtl_agent.cli.main", "grade", "bundled", "--id", ARBITER, "--reference"]
+    env = {"PATH": str(tmp_path), "HOME": str(tmp_path), "RTL_AGENT_HOME": str(tmp_path / "empty")}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    assert "iverilog" in done.stderr
