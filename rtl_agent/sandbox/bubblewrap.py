@@ -26,6 +26,7 @@ from rtl_agent.sandbox.protocol import MIB, Box, BoxSpec, SandboxError
 
 START_SECONDS = 60.0  # 30 ms on an idle machine; a loaded one must not turn into errors
 WAIT_FOR_UID_SECONDS = 0.05
+REMOVE_TRIES = 100
 T = TypeVar("T")
 
 
@@ -65,6 +66,7 @@ class BubblewrapSandbox:
         self._slots = SLOTS if os.geteuid() == 0 else None
         # Before 5.14 the kernel counts all of a user's processes, not those of the box: an ordinary user has too many.
         self._limit_processes = self._slots is not None or _kernel() >= (5, 14)
+        self._removing: list[cgroup.BoxCgroup] = []
         self._turn: asyncio.Semaphore | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._place = cgroup.find_place()
@@ -150,8 +152,10 @@ class BubblewrapSandbox:
     async def _give_back(self, parts: _Parts) -> None:
         parts.close()
         if parts.group:
-            for _ in range(100):
-                if parts.group.remove():
+            self._removing.append(parts.group)
+            for _ in range(REMOVE_TRIES):  # the kernel may need a moment to let go of the last process
+                self._removing = [group for group in self._removing if not group.remove()]
+                if parts.group not in self._removing:
                     break
                 await asyncio.sleep(0.01)
         if parts.uid is not None and self._slots:

@@ -28,7 +28,7 @@ class Place:
         return (self.memory,) if self.memory == self.pids else (self.memory, self.pids)
 
 
-@dataclass
+@dataclass(eq=False)
 class BoxCgroup:
     """One box's cgroup. `fds` move whoever writes "0" to them."""
 

@@ -88,17 +88,20 @@ class Box(Protocol):
     ) -> CommandResult:
         """Run one command with just this environment. `pass_fds` are fds handed over at `open` time.
 
-        A command that cannot be started (no such program) ends with exit code 127 and says why on stderr.
-        Cancelling the caller kills the command.
+        A command that cannot be started ends with exit code 127 (no such program) or 126 and says why on stderr.
+        Cancelling the caller kills the command and ends the box.
         """
         ...
 
     async def write(self, path: str, data: bytes, *, mode: int = 0o644) -> None:
-        """Write a file, making its directories."""
+        """Write a file, making its directories. OSError when the box has no room or the place is not writable."""
         ...
 
     async def read(self, path: str, *, max_bytes: int = 16 * MIB) -> bytes:
-        """Read a regular file. Links are not followed: FileNotFoundError, or ValueError for what is no regular file."""
+        """Read a regular file, through no link.
+
+        FileNotFoundError for what is not there; ValueError for what is no regular file, unreadable or too large.
+        """
         ...
 
 

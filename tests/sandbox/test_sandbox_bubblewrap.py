@@ -192,6 +192,12 @@ async def test_an_output_pipe_smuggled_out_does_not_hang_the_box():
             assert time.monotonic() - start < 10
 
 
+async def test_a_box_goes_before_others_when_memory_runs_out():
+    async with BubblewrapSandbox(slots=1).open(BoxSpec(proc=True)) as box:
+        assert (await box.run(["cat", "/proc/self/oom_score_adj"])).stdout == b"1000\n"
+        assert Path(f"/proc/{box.init_pid}/oom_score_adj").read_text() == "1000\n"
+
+
 async def test_fds_that_were_not_handed_over_are_refused():
     async with BubblewrapSandbox(slots=1).open(BoxSpec()) as box:
         with pytest.raises(ValueError, match="not handed over"):
