@@ -9,19 +9,17 @@ module = os.environ["MODULE"]
 sim = os.getenv("SIM", "icarus")
 
 # The bench reads the parameters from its environment: a design that ignores an override must not be believed.
-PARAMETER_SETS = [
-    {"DATA_W": 8, "ACC_W": 20},
-    {"DATA_W": 4, "ACC_W": 8},
-]
+DEFAULTS = {"DATA_W": 8, "ACC_W": 20}
+OVERRIDES = [{}, {"DATA_W": 4, "ACC_W": 8}]
 
 
-@pytest.mark.parametrize("parameters", PARAMETER_SETS, ids=str)
-def test_saturating_mac(parameters):
+@pytest.mark.parametrize("overrides", OVERRIDES, ids=str)
+def test_saturating_mac(overrides):
     runner = get_runner(sim)
     runner.build(
         sources=sources,
         hdl_toplevel=toplevel,
-        parameters=parameters,
+        parameters=overrides,
         always=True,
         clean=True,
         timescale=("1ns", "1ns"),
@@ -30,5 +28,5 @@ def test_saturating_mac(parameters):
     runner.test(
         hdl_toplevel=toplevel,
         test_module=module,
-        extra_env={name: str(value) for name, value in parameters.items()},
+        extra_env={name: str(value) for name, value in {**DEFAULTS, **overrides}.items()},
     )
