@@ -14,7 +14,7 @@ from rtl_agent.grading import Grade, Outcome, parse_weights, submit
 from rtl_agent.problems import load_near_misses, load_problems
 
 _WRONG_EACH = 1
-_SHOWN_WHOLE = "rtl_fixed_priority_arbiter_0001"  # every wrong design of this one: the seed experiments' problem
+_SHOWN_WHOLE = "rtl_fixed_priority_arbiter_0001"  # every wrong design of this one
 
 
 def demo(jobs: Jobs = None) -> None:

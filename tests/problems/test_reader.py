@@ -124,6 +124,8 @@ def test_commercial_and_comprehension_problems_say_what_they_need() -> None:
         ("from cocotb_tools.runner import get_runner\nx = dut.y.value.integer", Flavour.COCOTB_1),
         ("from cocotb_tools.runner import get_runner\nfrom cocotb.result import TestFailure", Flavour.COCOTB_1),
         ("from cocotb_tools.runner import get_runner\nx = (5).to_bytes(2)", Flavour.COCOTB_2),
+        ("from cocotb_tools.runner import get_runner\nr.build(defines={'SIMULATION': None})", Flavour.COCOTB_1),
+        ("from cocotb_tools.runner import get_runner\nr.build(defines={'SIMULATION': 1})", Flavour.COCOTB_2),
         ("this is no Python", Flavour.COCOTB_2),
     ],
 )
