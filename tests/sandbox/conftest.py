@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -32,20 +32,19 @@ def public_package() -> Iterator[Path]:
     shutil.rmtree(place)
 
 
-@pytest.fixture
-def start(public_package: Path) -> Iterator[Start]:
-    """Start Python code in a process of its own, as root or as an ordinary user; ended after the test."""
+def _start_from(package: Path) -> Iterator[Start]:
     started: list[subprocess.Popen[str]] = []
 
-    def _start(code: str, *, ordinary: bool = False, args: Sequence[str] = ()) -> subprocess.Popen[str]:
+    def start(code: str, *, ordinary: bool = False) -> subprocess.Popen[str]:
         uid = ORDINARY_UID if ordinary and os.geteuid() == 0 else None
         python = str(SYSTEM_PYTHON) if uid is not None and SYSTEM_PYTHON.exists() else sys.executable
         process = subprocess.Popen(
-            [python, "-B", "-c", code, *args],
+            [python, "-B", "-c", code],
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            env={"PYTHONPATH": str(public_package), "PATH": os.environ["PATH"]},
+            env={"PYTHONPATH": str(package), "PATH": os.environ["PATH"]},
             cwd="/",
             user=uid,
             group=uid,
@@ -54,7 +53,18 @@ def start(public_package: Path) -> Iterator[Start]:
         started.append(process)
         return process
 
-    yield _start
+    yield start
     for process in started:
         process.kill()
         process.communicate()
+
+
+@pytest.fixture
+def start(public_package: Path) -> Iterator[Start]:
+    """Start Python code in a process of its own, as root or as an ordinary user; ended after the test."""
+    yield from _start_from(public_package)
+
+
+@pytest.fixture(scope="module")
+def start_in_module(public_package: Path) -> Iterator[Start]:
+    yield from _start_from(public_package)

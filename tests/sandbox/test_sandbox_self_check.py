@@ -1,5 +1,6 @@
 """Every check of the conformance suite passes, for root and for an ordinary user."""
 
+import json
 import os
 
 import pytest
@@ -8,14 +9,21 @@ from rtl_agent.sandbox import BubblewrapSandbox
 from rtl_agent.sandbox.self_check import CHECKS, run_check
 
 AS_USER = """
-import asyncio, os, sys
+import asyncio, json, os, sys
 from rtl_agent.sandbox import BubblewrapSandbox
 from rtl_agent.sandbox.self_check import run_check
 assert os.geteuid() != 0
-result = asyncio.run(run_check(sys.argv[1], BubblewrapSandbox(slots=2)))
-print(result.message)
-sys.exit(not result.passed)
+sandbox = BubblewrapSandbox(slots=2)
+for line in sys.stdin:
+    result = asyncio.run(asyncio.wait_for(run_check(line.strip(), sandbox), 120))
+    print(json.dumps([result.passed, result.message]), flush=True)
 """
+
+
+@pytest.fixture(scope="module")
+def ordinary_user(start_in_module):
+    """One process for all checks: to import the package anew for each would take longer than most of them."""
+    return start_in_module(AS_USER, ordinary=True)
 
 
 @pytest.mark.parametrize("name", CHECKS)
@@ -25,10 +33,11 @@ async def test_here(name):
 
 
 @pytest.mark.parametrize("name", CHECKS if os.geteuid() == 0 else ())
-def test_as_ordinary_user(name, start):
-    process = start(AS_USER, ordinary=True, args=[name])
-    said, _ = process.communicate(timeout=120)
-    assert process.returncode == 0, said
+def test_as_ordinary_user(name, ordinary_user):
+    ordinary_user.stdin.write(f"{name}\n")
+    ordinary_user.stdin.flush()
+    passed, message = json.loads(ordinary_user.stdout.readline() or json.dumps([False, "the process ended"]))
+    assert passed, message
 
 
 def test_there_are_many_checks_and_each_says_what_it_checks():

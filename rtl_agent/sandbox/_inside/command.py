@@ -11,6 +11,7 @@ from rtl_agent.sandbox._inside.program import Program, become
 from rtl_agent.sandbox._inside.wire import CHUNK, Wire
 
 SIGKILL = 9  # importing signal costs 6 ms of CPU for its enums
+LONGEST_POLL = 3600.0  # seconds; poll takes its time as a C int of milliseconds
 
 
 class Kept:
@@ -64,7 +65,9 @@ def run(wire: Wire, cgroups: Sequence[int], fields: Sequence[bytes]) -> None:
         os.close(fd)
     if failure:
         return wire.reply([b"fault", failure])
-    if ended == b"exited" and code < 0:
+    if ended != b"exited":
+        code = -SIGKILL  # an exit code of 0 that it reached just then must not look like success
+    elif code < 0:
         ended = b"signalled"
     cut = any(kept.total > kept.keep for kept in streams.values())
     numbers = b"%d %d %.6f %.6f %d" % (code, cut, wall, cpu, rss)
@@ -95,7 +98,7 @@ def watch(wire: Wire, pid: int, streams: Mapping[int, Kept], deadline: float, ou
             left = deadline - time.monotonic()
             if left <= 0:
                 return b"wall-time"
-            ready = [fd for fd, _ in poll.poll(left * 1000 + 1)]
+            ready = [fd for fd, _ in poll.poll(min(left, LONGEST_POLL) * 1000 + 1)]
             if wire.fd in ready:
                 os._exit(0)  # the host speaks during a command only by hanging up
             for fd in streams.keys() & ready:
@@ -134,5 +137,5 @@ def kill_all(pid: int) -> tuple[int, float, int]:
             return code, cpu, rss
         cpu += usage.ru_utime + usage.ru_stime
         rss = max(rss, usage.ru_maxrss * 1024)
-        if reaped == pid:
+        if reaped == pid and not os.WIFSTOPPED(status):  # stops are told of processes that made us their tracer
             code = os.waitstatus_to_exitcode(status)

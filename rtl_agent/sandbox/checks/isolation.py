@@ -12,7 +12,6 @@ from rtl_agent.sandbox.checks.common import (
     expect_equal,
     expect_error,
     expect_output,
-    expect_usable,
     python,
     shell,
 )
@@ -186,31 +185,6 @@ async def check_no_kernel_keys(sandbox: Sandbox) -> None:
     async with box_of(sandbox) as box:
         result = await python(box, LIBC + "print(libc.syscall({'x86_64': 250}.get(os.uname().machine, 219), 0, -3, 0))")
         expect_equal(result.stdout.strip(), b"-1")
-
-
-async def check_init_cannot_be_harmed(sandbox: Sandbox) -> None:
-    """Pid 1 of the box can be neither signalled away, traced, throttled nor limited."""
-    async with box_of(sandbox) as box:
-        for number in (1, 2, 9, 11, 15, 19, 20):
-            await shell(box, f"kill -{number} 1")
-        await expect_usable(box)
-        if (await shell(box, "kill -0 1")).ok:  # else pid 1 is not even there for the command
-            await expect_error(box, LIBC + CALL.format(call="libc.ptrace(16, 1, 0, 0)"))
-            await expect_error(box, LIBC + CALL.format(call="libc.ptrace(0x4206, 1, 0, 0)"))
-            await expect_error(box, "import resource; resource.prlimit(1, resource.RLIMIT_CPU, (0, 0))")
-            await expect_error(box, "import os; os.setpriority(os.PRIO_PROCESS, 1, 19)")
-            await expect_error(box, "import os; os.setpriority(os.PRIO_USER, os.getuid(), 19)")
-            await expect_error(box, "import os; os.sched_setscheduler(1, os.SCHED_IDLE, os.sched_param(0))")
-        await expect_usable(box)
-
-
-async def check_kill_everything(sandbox: Sandbox) -> None:
-    """A command that kills everything it can reach ends as a result; the box goes on working."""
-    async with box_of(sandbox) as box:
-        for number in (9, 15, 19):
-            result = await python(box, f"import os; os.kill(-1, {number}); os.kill(os.getpid(), 9)")
-            expect(not result.ok, result)
-            await expect_usable(box)
 
 
 async def check_launcher_environment(sandbox: Sandbox) -> None:
