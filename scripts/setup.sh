@@ -11,6 +11,7 @@ has() { command -v "$1" >/dev/null 2>&1; }
 
 # What the stamp must say for the set-up to be current.
 wanted() {
+    pwd
     "$venv/bin/python" -I -S -V
     cat pyproject.toml rtl_agent/toolchain/pins.py rtl_agent/toolchain/harness_env.py scripts/setup.sh | sha256sum
 }
@@ -74,7 +75,8 @@ install_packages() {
 }
 
 install_python() {
-    if ! "$venv/bin/python" -m pip --version >/dev/null 2>&1; then
+    # The scripts of a .venv name its place: in a checkout that was moved they start nothing.
+    if ! grep -qsF "$(pwd)/$venv/bin/" "$venv/bin/pip" || ! "$venv/bin/python" -m pip --version >/dev/null 2>&1; then
         say "making $venv with $("$python" -V)"
         # share/ stays: the harness environments stand on a Python of their own.
         rm -rf "$venv/bin" "$venv/lib" "$venv/lib64" "$venv/include" "$venv/pyvenv.cfg"

@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 EVERYDAY = (
-    *("sh", "cat", "dirname", "env", "head", "id", "mkdir", "mktemp", "rm", "sha256sum", "tail", "uname"),
+    *("sh", "cat", "dirname", "env", "grep", "head", "id", "mkdir", "mktemp", "rm", "sha256sum", "tail", "uname"),
     *("perl", "flock", "printf"),
 )
 TOOLS = ("iverilog", "vvp", "bwrap", "yosys", "cc")
@@ -110,6 +110,7 @@ def installed(checkout: Path) -> None:
     python.parent.mkdir(parents=True)
     python.write_text('#!/bin/sh\n[ "$3" = -V ] && echo Python 3.11.2\nexit 0\n')
     python.chmod(0o755)
+    (python.parent / "pip").write_text(f"#!{python}\n")
 
 
 def test_second_time_is_silent_and_quick(checkout: Path, tmp_path: Path) -> None:
@@ -130,6 +131,15 @@ def test_changed_pins_set_up_again(checkout: Path, tmp_path: Path, changed: str)
     with (checkout / changed).open("a") as file:
         file.write("# changed\n")
     assert "set-up is done" in run_setup(checkout, programs).stdout
+
+
+def test_moved_checkout_gets_a_new_venv(checkout: Path, tmp_path: Path) -> None:
+    installed(checkout)
+    programs = path_with(tmp_path, "python3", *TOOLS)
+    run_setup(checkout, programs)
+    moved = checkout.rename(tmp_path / "moved")
+    (moved / "pyproject.toml").write_text("")  # so that it stops after the venv
+    assert "making .venv" in run_setup(moved, programs).stdout
 
 
 def test_tool_that_was_removed_is_noticed(checkout: Path, tmp_path: Path) -> None:
