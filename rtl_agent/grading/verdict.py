@@ -109,7 +109,7 @@ def _judge_item(
         if failing:
             message = f"{failing} of {len(results)} cocotb tests failed"
         else:
-            reasons.append(f"{name}: {_last_line(message or 'failed')}")
+            reasons.append(f"{name}: {_first_line(message or '')}")
     whole = TestResult(name, False if report is None else passed, message, service=service)
     if report is not None and passed is None and not results:
         return [whole], None

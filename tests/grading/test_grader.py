@@ -228,6 +228,16 @@ async def test_each_generation_has_the_others_runner(flavour: Flavour, grader: G
         assert graded.outcome is Outcome.PASSED, (module, graded.reasons, graded.log)
 
 
+async def test_a_one_bit_value_converts_as_an_array_does(grader: Grader) -> None:
+    problem = plain(
+        checks=CHECKS.replace("int(dut.y.value) ==", "dut.y.value.to_unsigned() == -dut.y.value.to_signed() ==")
+    )
+    right = await grader.grade(problem, submit(problem, {"rtl/dut.sv": INVERTER}))
+    assert right.outcome is Outcome.PASSED, right.reasons
+    wrong = await grader.grade(problem, submit(problem, {"rtl/dut.sv": WIRE}))
+    assert wrong.reasons == ("checks.inverts: a=0: y should be 1",)
+
+
 async def test_a_design_that_never_ends_is_stopped_and_failed() -> None:
     problem = plain()
     async with Grader(jobs=1, timeout_seconds=5) as grader:

@@ -52,7 +52,17 @@ def _wrap(module, sim):
     manager._tear_down = reported_tear_down
 
 
+def _widen_logic():
+    """While 2.0 was made a 1-bit value was an array of one, and harnesses of that time call these on any signal."""
+    from cocotb.types import Logic
+
+    if not hasattr(Logic, "to_unsigned"):
+        Logic.to_unsigned = int
+        Logic.to_signed = lambda self: -int(self)
+
+
 def _wrap_2(module, manager, sim):
+    _widen_logic()
     start, passed, failed = manager.start_regression, manager._record_test_passed, manager._record_test_failed
     init_failed = manager._record_test_init_failed
 
