@@ -57,7 +57,7 @@ def _widen_logic():
     from cocotb.types import Logic
 
     if not hasattr(Logic, "to_unsigned"):
-        Logic.to_unsigned = int
+        Logic.to_unsigned = lambda self: int(self)
         Logic.to_signed = lambda self: -int(self)
 
 
