@@ -3,7 +3,7 @@
     RTL_AGENT_CVDP=<folder> python scripts/grade_cvdp.py [--jobs N] [--timeout S] [--resume FILE] [--write]
 
 No outcome may be `error`: whatever a harness does, the grader must come to a verdict. The table also counts the
-problems whose cocotb tests really started, by flavour: a harness that never starts fails everything, for no good reason.
+problems whose cocotb tests really started, by flavour: a harness that never starts fails everything.
 Each finished problem is a line of the JSONL named by --resume, so that an interrupted run goes on where it was.
 """
 
@@ -63,8 +63,8 @@ def table(rows: Sequence[dict[str, Any]], seconds: float | None) -> str:
     lines = [
         "# CVDP, development part: what the grader makes of it",
         "",
-        "Made by `scripts/grade_cvdp.py --write`. Every open-tool problem is given a file with only a comment and, where",
-        "there is one, its context as given; both go past extraction, so that every service runs.",
+        "Made by `scripts/grade_cvdp.py --write`. Every open-tool problem is given a file with only a comment and,",
+        "where there is one, its context as given; both go past extraction, so that every service runs.",
         "",
         "| trial | passed | failed | invalid | error | cocotb started, 2.0.1 | cocotb started, 1.9.2 |",
         "| --- | --- | --- | --- | --- | --- | --- |",
