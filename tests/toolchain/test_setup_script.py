@@ -138,8 +138,14 @@ def test_moved_checkout_gets_a_new_venv(checkout: Path, tmp_path: Path) -> None:
     programs = path_with(tmp_path, "python3", *TOOLS)
     run_setup(checkout, programs)
     moved = checkout.rename(tmp_path / "moved")
-    (moved / "pyproject.toml").write_text("")  # so that it stops after the venv
-    assert "making .venv" in run_setup(moved, programs).stdout
+    (programs / "python3").unlink()
+    (programs / "python3").write_text(
+        f'#!/bin/sh\n[ "$2" = venv ] && exit 1\nexec {Path(sys.executable).resolve()} "$@"\n'
+    )
+    (programs / "python3").chmod(0o755)
+    done = run_setup(moved, programs)
+    assert "making .venv" in done.stdout
+    assert "python3 could not make .venv" in done.stderr
 
 
 def test_tool_that_was_removed_is_noticed(checkout: Path, tmp_path: Path) -> None:
