@@ -17,7 +17,7 @@ ETC_OF_HOST = ("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc
 NAMESPACES = (
     # --unshare-all only tries the user namespace, and --disable-userns wants it asked for.
     *("--unshare-user", "--unshare-all", "--disable-userns", "--uid", str(UID), "--gid", str(UID)),
-    *("--hostname", "box", "--die-with-parent", "--new-session", "--as-pid-1", "--cap-drop", "ALL", "--clearenv"),
+    *("--hostname", "box", "--new-session", "--as-pid-1", "--cap-drop", "ALL", "--clearenv"),
 )
 
 

@@ -125,12 +125,12 @@ class BubblewrapSandbox:
             argv += ["--seccomp", str(parts.file(rules))]
         code = compiled(self.python)
         start = START.format(fd=parts.file(code), size=len(code))
-        proc = os.open("/proc", os.O_PATH | os.O_DIRECTORY)
+        owner, proc = os.pidfd_open(os.getpid()), os.open("/proc", os.O_PATH | os.O_DIRECTORY)
         info, info_end = os.pipe()
         host_end, box_end = socket.socketpair()
-        parts.fds += [proc, info_end, box := box_end.detach()]
-        argv += ["--info-fd", str(info_end), "--", str(self.python), "-I", "-S", "-c", start, str(box), str(proc)]
-        argv += [" ".join(map(str, fds)) for fds in (groups, pass_fds)]
+        parts.fds += [owner, proc, info_end, box := box_end.detach()]
+        argv += ["--info-fd", str(info_end), "--", str(self.python), "-I", "-S", "-c", start]
+        argv += [" ".join(map(str, fds)) for fds in ([box], [owner], [proc], groups, pass_fds)]
         uid = None if prefix else parts.uid
         try:
             process = BoxProcess(argv, uid=uid, fds=[*parts.fds, *groups, *pass_fds], host_end=host_end, info=info)

@@ -24,6 +24,21 @@ asyncio.run(hold())
 """
 
 
+CHURN = """
+import asyncio
+from rtl_agent.sandbox import BoxSpec, BubblewrapSandbox
+async def churn(sandbox):
+    while True:
+        async with sandbox.open(BoxSpec()) as box:
+            await box.run(["true"])
+async def main():
+    sandbox = BubblewrapSandbox(slots=4)
+    print("started", flush=True)
+    await asyncio.gather(*(churn(sandbox) for _ in range(4)))
+asyncio.run(main())
+"""
+
+
 def children() -> set[str]:
     """Of the whole process, threads included."""
     return {pid for task in Path("/proc/self/task").iterdir() for pid in (task / "children").read_text().split()}
@@ -31,6 +46,11 @@ def children() -> set[str]:
 
 def open_fds() -> set[str]:
     return {path.name for path in Path("/proc/self/fd").iterdir()}
+
+
+def abandoned() -> set[str]:
+    """bubblewraps that sleep with nobody to answer to."""
+    return {path.parent.name for path in Path("/proc").glob("[0-9]*/stat") if is_abandoned(path)}
 
 
 def is_abandoned(stat: Path) -> bool:
@@ -115,11 +135,7 @@ async def test_cancelling_at_any_moment_leaves_nothing():
         pass
     fds, before = open_fds(), children()
 
-    def living() -> set[str]:
-        """bubblewraps that sit in a pid namespace with nobody to answer to."""
-        return {path.parent.name for path in Path("/proc").glob("[0-9]*/stat") if is_abandoned(path)}
-
-    left_before = living()
+    left_before = abandoned()
     for delay in (0, 0.001, 0.002, 0.003, 0.005, 0.007, 0.01, 0.015, 0.02, 0.03, 0.05, 0.1):
         task = asyncio.create_task(work())
         await asyncio.sleep(delay)
@@ -128,7 +144,7 @@ async def test_cancelling_at_any_moment_leaves_nothing():
         assert task.cancelled()
     assert open_fds() == fds
     assert children() == before
-    assert living() <= left_before
+    assert abandoned() <= left_before
 
 
 async def test_a_cancelled_box_says_so():
@@ -151,6 +167,23 @@ async def test_killing_the_host_process_ends_its_boxes(start, ordinary):
     for pid in (init, *inside):
         assert await gone(pid)
     assert "rtl-agent" not in Path("/proc/self/mountinfo").read_text()
+
+
+async def test_killing_a_host_that_opens_boxes_leaves_nothing(start):
+    """Also in the middle of a box's start."""
+    before = abandoned()
+    for delay in (0.05, 0.1, 0.15, 0.2):
+        hosts = [start(CHURN) for _ in range(3)]
+        for host in hosts:
+            host.stdout.readline()
+        await asyncio.sleep(delay)
+        for host in hosts:
+            host.kill()
+    for _ in range(100):
+        if abandoned() <= before:
+            break
+        await asyncio.sleep(0.05)
+    assert abandoned() <= before
 
 
 async def test_an_interrupt_ends_the_boxes(start):

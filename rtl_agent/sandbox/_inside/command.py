@@ -91,7 +91,7 @@ def watch(wire: Wire, pid: int, streams: Mapping[int, Kept], deadline: float, ou
     """Take output until the command ends, or has to."""
     exited = os.pidfd_open(pid)
     poll = select.poll()
-    for fd in (*streams, exited, wire.fd):
+    for fd in (*streams, exited, wire.fd, wire.owner):
         poll.register(fd, select.POLLIN)
     try:
         while True:
@@ -99,7 +99,7 @@ def watch(wire: Wire, pid: int, streams: Mapping[int, Kept], deadline: float, ou
             if left <= 0:
                 return b"wall-time"
             ready = [fd for fd, _ in poll.poll(min(left, LONGEST_POLL) * 1000 + 1)]
-            if wire.fd in ready:
+            if wire.fd in ready or wire.owner in ready:
                 os._exit(0)  # the host speaks during a command only by hanging up
             for fd in streams.keys() & ready:
                 data = read_some(fd)

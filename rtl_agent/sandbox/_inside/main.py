@@ -20,18 +20,18 @@ PR_SET_DUMPABLE = 4
 
 
 def main(arguments: Sequence[str]) -> None:
-    host, proc = int(arguments[0]), int(arguments[1])
-    cgroups, passed = ([int(fd) for fd in fds.split()] for fds in arguments[2:4])
+    host, owner, proc = map(int, arguments[:3])
+    cgroups, passed = ([int(fd) for fd in fds.split()] for fds in arguments[3:5])
     volunteer_for_oom(proc)
-    close_all_but({host, *cgroups, *passed})
-    for fd in (host, *cgroups, *passed):
+    close_all_but({host, owner, *cgroups, *passed})
+    for fd in (host, owner, *cgroups, *passed):
         os.set_inheritable(fd, False)
     # Commands have the same uid. The kernel shields pid 1 from signals it has no handler for; not being dumpable
     # shields it from ptrace and closes /proc/1.
     _signal.signal(SIGINT, _signal.SIG_DFL)
     if prctl(PR_SET_DUMPABLE, 0):
         raise OSError("the init could not make itself untraceable")
-    serve(Wire(host), cgroups)
+    serve(Wire(host, owner), cgroups)
 
 
 def serve(wire: Wire, cgroups: Sequence[int]) -> None:
