@@ -23,7 +23,7 @@ find_missing() {
     { has iverilog && has vvp; } || need iverilog "iverilog (Icarus Verilog 11 or newer)"
     has bwrap || need bubblewrap "bwrap (bubblewrap)"
     has yosys || need yosys "yosys"
-    has cc || has gcc || need "gcc libc6-dev" "cc (a C compiler)"
+    { has cc && has c++; } || need g++ "cc and c++ (a C and a C++ compiler)"
 }
 
 find_python() {

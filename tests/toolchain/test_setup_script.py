@@ -14,7 +14,7 @@ EVERYDAY = (
     *("sh", "cat", "dirname", "env", "grep", "head", "id", "mkdir", "mktemp", "rm", "sha256sum", "tail", "uname"),
     *("perl", "flock", "printf"),
 )
-TOOLS = ("iverilog", "vvp", "bwrap", "yosys", "cc")
+TOOLS = ("iverilog", "vvp", "bwrap", "yosys", "cc", "c++")
 
 
 @pytest.fixture
@@ -59,14 +59,14 @@ def pretend_python(path: Path, version: str) -> None:
 
 
 def test_missing_tools_are_named_where_there_is_no_apt(checkout: Path, tmp_path: Path) -> None:
-    done = run_setup(checkout, path_with(tmp_path, "python3", "bwrap", "yosys", "cc"))
+    done = run_setup(checkout, path_with(tmp_path, "python3", "bwrap", "yosys", "cc", "c++"))
     assert done.returncode == 1
     assert "missing: iverilog (Icarus Verilog 11 or newer). There is no apt-get here" in done.stderr
 
 
 def test_all_missing_tools_are_named_at_once(checkout: Path, tmp_path: Path) -> None:
     done = run_setup(checkout, path_with(tmp_path, "python3"))
-    for name in ("iverilog", "bwrap", "yosys", "cc"):
+    for name in ("iverilog", "bwrap", "yosys", "cc", "c++"):
         assert name in done.stderr
 
 
@@ -80,7 +80,7 @@ def test_old_python_is_named(checkout: Path, tmp_path: Path) -> None:
 
 
 def test_newer_python_beside_an_old_python3_is_used(checkout: Path, tmp_path: Path) -> None:
-    programs = path_with(tmp_path, "bwrap", "yosys", "cc")
+    programs = path_with(tmp_path, "bwrap", "yosys", "cc", "c++")
     pretend_python(programs / "python3", "3.9.18")
     (programs / "python3.11").symlink_to(Path(sys.executable).resolve())
     assert "missing: iverilog" in run_setup(checkout, programs).stderr
@@ -88,12 +88,12 @@ def test_newer_python_beside_an_old_python3_is_used(checkout: Path, tmp_path: Pa
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root needs no sudo")
 def test_without_sudo_the_command_for_somebody_else_is_given(checkout: Path, tmp_path: Path) -> None:
-    programs = path_with(tmp_path, "python3", "bwrap", "yosys", "cc", "apt-get")
+    programs = path_with(tmp_path, "python3", "bwrap", "yosys", "cc", "c++", "apt-get")
     assert "have somebody run  apt-get install iverilog" in run_setup(checkout, programs).stderr
 
 
 def test_what_apt_gets_is_said_first_and_its_failure_named(checkout: Path, tmp_path: Path) -> None:
-    programs = path_with(tmp_path, "python3", "bwrap", "yosys", "cc")
+    programs = path_with(tmp_path, "python3", "bwrap", "yosys", "cc", "c++")
     for name, does in (("apt-get", "echo no network >&2; exit 100"), ("sudo", 'exec "$@"')):
         (programs / name).write_text(f"#!/bin/sh\n{does}\n")
         (programs / name).chmod(0o755)
