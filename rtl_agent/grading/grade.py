@@ -83,6 +83,7 @@ class Grade:
     tools: Mapping[str, str] = field(default_factory=dict)
     seed: int = 0
     path: str = "exact"
+    path_reason: str = ""  # why this path
     simulations: int = 0  # simulations whose cocotb tests started
     log: str = ""  # the last of what the failing service printed, for people
 

@@ -6,10 +6,11 @@ import time
 from collections.abc import Sequence
 from types import TracebackType
 
-from rtl_agent.grading.exact import ExactPath, ServiceRun
+from rtl_agent.grading.exact import ServiceRun
 from rtl_agent.grading.extract import extract
 from rtl_agent.grading.grade import Diagnostic, Grade, Outcome, Stage, StageName
 from rtl_agent.grading.interface_stage import InterfaceStage
+from rtl_agent.grading.paths import Judged, Path, Paths
 from rtl_agent.grading.reward import STAGED, RewardWeights, reward
 from rtl_agent.grading.seed import job_seed
 from rtl_agent.grading.submission import Submission
@@ -34,6 +35,7 @@ class Grader:
         weights: RewardWeights = STAGED,
         jobs: int | None = None,
         timeout_seconds: float = 120.0,
+        path: Path = Path.AUTO,
         sandbox: Sandbox | None = None,
         toolchain: Toolchain | None = None,
     ) -> None:
@@ -41,8 +43,9 @@ class Grader:
         self._weights = weights
         self._toolchain = toolchain or find_toolchain()
         self._toolchain.tool("iverilog")
-        sandbox = sandbox or BubblewrapSandbox(jobs + 1)  # one more for the interface checker
-        self._exact = ExactPath(sandbox, self._toolchain, timeout_seconds=timeout_seconds)
+        # Each job may hold a fresh box and a warm one of either cocotb generation; one more is the interface checker's.
+        sandbox = sandbox or BubblewrapSandbox(3 * jobs + 1)
+        self._paths = Paths(sandbox, self._toolchain, jobs=jobs, timeout_seconds=timeout_seconds, path=path)
         self._interface = InterfaceStage(sandbox, self._toolchain)
         self._turns = asyncio.Semaphore(jobs)
 
@@ -52,6 +55,7 @@ class Grader:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        await self._paths.aclose()
         await self._interface.aclose()
 
     async def grade_reply(self, problem: Problem, reply: str) -> Grade:
@@ -95,14 +99,12 @@ class Grader:
         seed = job_seed(problem, submission)
         interface, slang = await self._interface.check(problem, submission)
         checked = time.perf_counter()
-        services = problem.harness.services
-        runs: list[ServiceRun] = []
         if self._weights.tests == 0:
-            compiled: SyntaxReport | None = await self._exact.compile(problem, services[0], submission)
+            compiled = await self._paths.compile(problem, submission)
+            judged = Judged((), compiled, Path.EXACT, "no weight on tests: nothing was simulated")
         else:
-            for index, service in enumerate(services):
-                runs.append(await self._exact.run(problem, service, submission, seed, with_syntax=index == 0))
-            compiled = runs[0].syntax
+            judged = await self._paths.judge(problem, submission, seed)
+        runs, compiled = judged.runs, judged.syntax
         syntax = _syntax_stage(compiled, runs)
         tests = _tests_stage(runs)
         stages = (
@@ -113,10 +115,10 @@ class Grader:
         )
         outcome = Outcome.PASSED if tests.passed else Outcome.FAILED
         reasons = [*(interface.notes if interface.passed is False else ()), *syntax.notes, *tests.notes]
-        found: list[Diagnostic] = [*(compiled.diagnostics if compiled else ())]
+        found: list[Diagnostic] = [*compiled.diagnostics]
         found += [line for run in runs for line in run.diagnostics]
         found += [line for line in slang if not syntax.passed or line.severity == "error"]
-        cpu = (compiled.cpu_seconds if compiled else 0.0) + sum(run.cpu_seconds for run in runs)
+        cpu = compiled.cpu_seconds + sum(run.cpu_seconds for run in runs)
         return Grade(
             problem_id=problem.id,
             outcome=outcome,
@@ -133,17 +135,19 @@ class Grader:
             },
             tools=self._toolchain.versions(problem.harness.flavour),
             seed=seed,
+            path=judged.path,
+            path_reason=judged.why,
             simulations=sum(run.verdict.simulations for run in runs),
             log=next((run.log for run in runs if not run.verdict.passed), ""),
         )
 
 
-def _syntax_stage(compiled: SyntaxReport | None, runs: Sequence[ServiceRun]) -> Stage:
+def _syntax_stage(compiled: SyntaxReport, runs: Sequence[ServiceRun]) -> Stage:
     """The harness may compile with includes or defines of its own: what it could compile does compile."""
     builds = sum(run.verdict.builds for run in runs)
     built = builds > 0 and not any(run.verdict.failed_builds for run in runs)
-    passed = built or (compiled is not None and compiled.passed)
-    if passed or compiled is None:
+    passed = built or compiled.passed
+    if passed:
         return Stage(StageName.SYNTAX, passed, float(passed))
     said = next((line for line in compiled.said.splitlines() if line.strip()), "it does not compile")
     return Stage(StageName.SYNTAX, False, 0.0, (f"it does not compile: {said.removeprefix('/code/')}",))

@@ -1,0 +1,35 @@
+/*
+ * Keeps a simulator warm. vvp loads this module after cocotb's, which has started Python by then, and before it opens a
+ * design. Control goes to Python (rtl_agent_warm_simulator.serve), which waits for jobs and forks a process for each. In
+ * that process serve() returns, so does this function, and vvp goes on to read the design that the job has put in place.
+ *
+ * Python's library is the one that cocotb loaded, whatever its version: it is looked up, not linked.
+ */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <vpi_user.h>
+
+static void *find(const char *name)
+{
+    void *symbol = dlsym(RTLD_DEFAULT, name);
+    if (!symbol) {
+        fprintf(stderr, "warm_start: %s is not there: cocotb's module must be loaded first\n", name);
+        exit(70);
+    }
+    return symbol;
+}
+
+static void wait_for_a_job(void)
+{
+    int (*take_lock)(void) = (int (*)(void))find("PyGILState_Ensure");
+    void (*give_lock)(int) = (void (*)(int))find("PyGILState_Release");
+    int (*run)(const char *, void *) = (int (*)(const char *, void *))find("PyRun_SimpleStringFlags");
+
+    int state = take_lock();
+    if (run("import rtl_agent_warm_simulator as warm; warm.serve()", NULL) != 0)
+        exit(70);
+    give_lock(state);
+}
+
+void (*vlog_startup_routines[])(void) = {wait_for_a_job, 0};
