@@ -57,12 +57,10 @@ class ExactPath:
                 syntax = await check_syntax(box, service, env) if with_syntax else None
                 done = await box.run(service.argv, env=env, cwd=RUNDIR, limits=self._limits, pass_fds=(channel.far_fd,))
                 messages = channel.take()
-                verdict = _judge(problem, service, expected, messages, done)
-                diagnostics = [line for said in verdict.failed_builds for line in icarus_diagnostics(said)]
+                verdict, diagnostics = verdict_of(problem, service, expected, messages, done)
                 if not verdict.passed:
-                    diagnostics += await _logged_diagnostics(box)
-        log = (done.stdout + done.stderr).decode(errors="replace")[-_LOG_CHARACTERS:]
-        return ServiceRun(verdict, tuple(dict.fromkeys(diagnostics)), log, done.cpu_seconds, syntax)
+                    diagnostics += tuple(await _logged_diagnostics(box))
+        return ServiceRun(verdict, diagnostics, kept_log(done), done.cpu_seconds, syntax)
 
     async def _expected_items(
         self, box: Box, service: Service, env: dict[str, str], channel: Channel
@@ -80,6 +78,23 @@ class ExactPath:
 
 def uses_pytest(service: Service) -> bool:
     return any("pytest" in word for word in service.argv)
+
+
+def kept_log(done: CommandResult) -> str:
+    return (done.stdout + done.stderr).decode(errors="replace")[-_LOG_CHARACTERS:]
+
+
+def verdict_of(
+    problem: Problem,
+    service: Service,
+    expected: Sequence[str] | None,
+    messages: Sequence[Message],
+    done: CommandResult,
+) -> tuple[ServiceVerdict, tuple[Diagnostic, ...]]:
+    """The verdict, and what the compiler said where the harness could not build."""
+    verdict = _judge(problem, service, expected, messages, done)
+    lines = (line for said in verdict.failed_builds for line in icarus_diagnostics(said))
+    return verdict, tuple(dict.fromkeys(lines))
 
 
 def simulates(problem: Problem, service: Service) -> bool:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from rtl_agent.grading.exact import ExactPath, ServiceRun
+from rtl_agent.grading.fast import FastPath
 from rtl_agent.grading.submission import Submission
 from rtl_agent.grading.syntax import SyntaxReport
 from rtl_agent.problems import Problem
@@ -35,18 +36,38 @@ class Paths:
         self, sandbox: Sandbox, toolchain: Toolchain, *, jobs: int, timeout_seconds: float, path: Path = Path.AUTO
     ) -> None:
         self._exact = ExactPath(sandbox, toolchain, timeout_seconds=timeout_seconds)
+        self._fast = FastPath(sandbox, toolchain, timeout_seconds=timeout_seconds)
+        self._path = path
 
     async def aclose(self) -> None:
-        return None
+        await self._fast.aclose()
 
     async def compile(self, problem: Problem, submission: Submission) -> SyntaxReport:
         """The syntax stage alone."""
         return await self._exact.compile(problem, problem.harness.services[0], submission)
 
     async def judge(self, problem: Problem, submission: Submission, seed: int) -> Judged:
-        """Every service of the harness."""
+        """Every service of the harness, on one path."""
+        why = "asked for" if self._path is not Path.AUTO else ""
+        if self._path is not Path.EXACT:
+            obstacle = self._fast.why_not(problem)
+            if not obstacle:
+                runs = [
+                    await self._fast.run(problem, service, submission, seed) for service in problem.harness.services
+                ]
+                return Judged(runs, await self._syntax(problem, submission, runs), Path.FAST, why)
+            why = obstacle
+        return await self._judge_exactly(problem, submission, seed, why)
+
+    async def _syntax(self, problem: Problem, submission: Submission, runs: Sequence[ServiceRun]) -> SyntaxReport:
+        """What the harness has compiled does compile; the compiler is asked again only where it has not."""
+        if sum(run.verdict.builds for run in runs) and not any(run.verdict.failed_builds for run in runs):
+            return SyntaxReport(True, (), "", 0.0)
+        return await self.compile(problem, submission)
+
+    async def _judge_exactly(self, problem: Problem, submission: Submission, seed: int, why: str) -> Judged:
         runs: list[ServiceRun] = []
         for index, service in enumerate(problem.harness.services):
             runs.append(await self._exact.run(problem, service, submission, seed, with_syntax=index == 0))
         assert runs[0].syntax is not None
-        return Judged(runs, runs[0].syntax, Path.EXACT)
+        return Judged(runs, runs[0].syntax, Path.EXACT, why)

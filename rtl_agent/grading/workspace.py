@@ -49,9 +49,12 @@ async def write_targets(box: Box, files: Mapping[str, str]) -> None:
 
 
 def service_env(
-    toolchain: Toolchain, problem: Problem, service: Service, channel: Channel, seed: int
+    toolchain: Toolchain, problem: Problem, service: Service, channel: Channel | None, seed: int
 ) -> dict[str, str]:
-    """The environment of a service: its env file, then what the tools, the probe and repeatability need."""
+    """The environment of a service: its env file, then what the tools, the probe and repeatability need.
+
+    A warm box brings the channel itself.
+    """
     return {
         "COCOTB_RANDOM_SEED": str(seed),
         "RANDOM_SEED": str(seed),
@@ -60,10 +63,10 @@ def service_env(
         **toolchain.env(problem.harness.flavour),
         "HOME": RUNDIR,
         "PYTEST_PLUGINS": "rtl_agent_probe_pytest",
-        "PYTHONHASHSEED": str(seed % 2**32),
+        "PYTHONHASHSEED": "0",  # a warm process has chosen its own long before it knows the job's seed
         # A design can write .pyc files as well as any other, but cannot make the directory they would be read from.
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONSAFEPATH": "1",  # nor is the working directory, which it can write to, a place to import from
-        "RTL_AGENT_CHANNEL": str(channel.far_fd),
+        **({"RTL_AGENT_CHANNEL": str(channel.far_fd)} if channel else {}),
         "RTL_AGENT_SEED": str(seed),
     }

@@ -7,6 +7,7 @@ from pathlib import Path
 from rtl_agent.sandbox.protocol import Mount
 from rtl_agent.toolchain.harness_env import HarnessPython
 from rtl_agent.toolchain.missing import ToolMissing
+from rtl_agent.toolchain.native import warm_start_directory
 from rtl_agent.toolchain.pins import COCOTB_VERSIONS
 from rtl_agent.toolchain.versions import wheel_version
 
@@ -72,6 +73,12 @@ class Toolchain:
         """Links a box needs: Yosys reads /proc/self/exe to find its share directory, and a box has no /proc."""
         yosys = self.tools.get("yosys")
         return {"/proc/self/exe": str(yosys.path)} if yosys and yosys.path else {}
+
+    def warm_start(self) -> Path:
+        """The directory of the module that keeps a simulator warm; ToolMissing where it cannot be built."""
+        iverilog = self.tool("iverilog")
+        assert iverilog.path is not None
+        return warm_start_directory(iverilog.path, iverilog.version)
 
     def versions(self, flavour: str = COCOTB_VERSIONS[0]) -> Mapping[str, str]:
         """Everything that can change a verdict, for the grade and for the cache's key."""

@@ -21,6 +21,7 @@ MAX_TEXT = 4000
 _WITHIN_A_DAY = 86_400
 
 current_item = None  # the pytest item that is running, kept by rtl_agent_probe_pytest
+warm_simulator = None  # stands in for `vvp` in a process that was forked from a warm one
 
 
 def send(kind, **fields):
@@ -76,12 +77,17 @@ def _watch_processes():
         start(self, args, *rest, **options)
 
     def watched_run(args, *rest, **options):
-        if _program(args) != "iverilog":
+        program = _program(args)
+        warm = program == "vvp" and warm_simulator is not None and warm_simulator.can_run(args, options)
+        if program != "iverilog" and not warm:
             return run(args, *rest, **options)
         checked = options.pop("check", False)
-        _guard.forget(_option(args, "-o"))
-        done = run(args, *rest, **options)
-        _report_build(run, args, options, done.returncode)
+        if warm:
+            done = warm_simulator.run(args, _simulator_options(args, options))
+        else:
+            _guard.forget(_option(args, "-o"))
+            done = run(args, *rest, **options)
+            _report_build(run, args, options, done.returncode)
         if checked:
             done.check_returncode()
         return done
@@ -126,11 +132,17 @@ def _option(args, name):
     return args[args.index(name) + 1] if name in args[:-1] else None
 
 
-_channel = _open_channel()
+_channel = None
 _simulations = 0
 _guard = None
 
-if _channel is not None:
+
+def activate():
+    """Begin to report, if this process was given the channel. A warm process is forked first, and activated then."""
+    global _channel, _guard
+    _channel = _open_channel()
+    if _channel is None:
+        return
     import rtl_agent_probe_imports
 
     _guard = rtl_agent_probe_imports.install()
@@ -143,3 +155,6 @@ if _channel is not None:
     else:
         send("hello", python=sys.version.split()[0])
         _watch_processes()
+
+
+activate()

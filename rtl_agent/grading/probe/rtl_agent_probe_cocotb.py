@@ -10,9 +10,25 @@ import traceback
 
 import rtl_agent_probe
 
+after_regression = None  # what a warm simulator does instead of an orderly exit
+
 
 def watch_regressions(sim):
-    sys.meta_path.insert(0, _AfterImport("cocotb.regression", lambda module: _wrap(module, sim)))
+    if "cocotb.regression" in sys.modules:  # a warm simulator has imported everything that it could
+        _wrap(sys.modules["cocotb.regression"], sim)
+    else:
+        sys.meta_path.insert(0, _AfterImport("cocotb.regression", lambda module: _wrap(module, sim)))
+
+
+def rewrite_assertions_once():
+    """Setting up pytest's assertion rewriting takes 17 ms of CPU: a warm simulator does it before it forks."""
+    manager = sys.modules["cocotb.regression"].RegressionManager
+    if hasattr(manager, "setup_pytest_assertion_rewriting"):
+        manager.setup_pytest_assertion_rewriting()
+        manager.setup_pytest_assertion_rewriting = classmethod(lambda cls: None)
+    else:
+        manager._setup_pytest_assertion_rewriting([])
+        manager._setup_pytest_assertion_rewriting = classmethod(lambda cls, modules: None)
 
 
 class _AfterImport:
@@ -47,7 +63,9 @@ def _wrap(module, sim):
 
     def reported_tear_down(self):
         rtl_agent_probe.send("regression-end", sim=sim)
-        return tear_down(self)
+        tear_down(self)
+        if after_regression is not None:
+            after_regression()
 
     manager._tear_down = reported_tear_down
 

@@ -7,6 +7,8 @@ import rtl_agent_probe
 
 COLLECT = "RTL_AGENT_COLLECT"  # set: only say which items there are
 
+put_design = None  # on the fast path: writes the design once the items are known
+
 _failed = {}  # item -> message of its first failing phase
 _skipped = set()
 
@@ -24,6 +26,8 @@ def pytest_collectreport(report):
 
 def pytest_collection_finish(session):
     rtl_agent_probe.send_many("collected", "items", [item.nodeid for item in session.items])
+    if put_design is not None:
+        put_design()
 
 
 def pytest_runtest_logstart(nodeid):

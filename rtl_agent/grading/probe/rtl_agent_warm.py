@@ -1,0 +1,184 @@
+"""A warm harness: a Python with pytest and cocotb's runner imported, which forks a process for each job.
+
+    python3 rtl_agent_warm.py CONTROL CHANNEL VPI_DIRECTORY
+
+Started once in a box, by the grader. A job comes over the CONTROL socket (4 bytes of length, then JSON): files, the
+service's command and environment, limits. The forked process collects the harness's tests, puts the design in place,
+and runs them, with `vvp` replaced by a warm simulator. The verdict goes over CHANNEL as on the exact path; the answer
+on CONTROL only says how the process ended.
+"""
+
+import gc
+import json
+import os
+import resource
+import select
+import shutil
+import signal
+import socket
+import sys
+import time
+from contextlib import suppress
+
+WRITABLE = ("/code", "/src", "/rundir", "/tmp")
+DIRECTORIES = ("/code/docs", "/code/rtl", "/code/verif", "/code/rundir", "/rundir/harness")
+OUTPUT_BYTES = 16384  # of what a job printed, its end
+
+
+def main(control, channel, vpi_directory):
+    import rtl_agent_warm_imports
+
+    rtl_agent_warm_imports.import_everything()
+    link = socket.socket(fileno=control)
+    simulator = rtl_agent_warm_imports.start_simulator(vpi_directory)
+    gc.collect()
+    gc.freeze()
+    _send(link, {"ready": True})
+    while (job := _receive(link)) is not None:
+        answer = run_job(job, link, channel, simulator)
+        cpu = simulator.sync()
+        if cpu is None:
+            answer["gone"] = "the warm simulator ended"
+        else:
+            answer["cpu"] += cpu
+        _send(link, answer)
+
+
+def run_job(job, link, channel, simulator):
+    _clear()
+    _write(job)
+    output = os.memfd_create("output")
+    started = time.monotonic()
+    child = os.fork()
+    if child == 0:
+        _run_child(job, channel, simulator, output)
+    ended = _wait(child, link, started + job["wall_seconds"])
+    with suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)  # compilers and the like that a killed job left
+    _, status, usage = os.wait4(child, 0)
+    size = os.fstat(output).st_size
+    said = os.pread(output, OUTPUT_BYTES, max(0, size - OUTPUT_BYTES)).decode(errors="replace")
+    os.close(output)
+    return {
+        "ended": ended,
+        "exit": os.waitstatus_to_exitcode(status),
+        "said": said,
+        "cpu": usage.ru_utime + usage.ru_stime,
+        "wall": time.monotonic() - started,
+    }
+
+
+def _run_child(job, channel, simulator, output):
+    """Never returns."""
+    status = 70
+    try:
+        os.setsid()
+        nothing = os.open("/dev/null", os.O_RDONLY)
+        for source, target in ((nothing, 0), (output, 1), (output, 2)):
+            os.dup2(source, target)
+        simulator.limits = {str(resource.RLIMIT_CPU): job["cpu_seconds"], str(resource.RLIMIT_FSIZE): job["file_bytes"]}
+        for limit, value in simulator.limits.items():
+            resource.setrlimit(int(limit), (value, value))
+        os.environ.clear()
+        os.environ.update(job["env"])
+        os.environ["RTL_AGENT_CHANNEL"] = str(channel)
+        os.chdir("/code/rundir")
+        import rtl_agent_warm_run
+
+        status = rtl_agent_warm_run.run(job, simulator)
+    except SystemExit as leaving:
+        status = leaving.code if isinstance(leaving.code, int) else 1
+    except BaseException:
+        import traceback
+
+        traceback.print_exc()
+    finally:
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        finally:
+            os._exit(status)
+
+
+def _wait(child, link, deadline):
+    """How the job came to its end: by itself, by its deadline, or because nobody waits for it any more."""
+    ended = os.pidfd_open(child)
+    try:
+        poll = select.poll()
+        poll.register(ended, select.POLLIN)
+        poll.register(link, select.POLLIN)
+        while True:
+            left = deadline - time.monotonic()
+            ready = poll.poll(max(0.0, left) * 1000)
+            if any(fd == ended for fd, _ in ready):
+                return "exited"
+            os.kill(child, signal.SIGKILL)
+            if ready:  # the grader speaks out of turn, or has hung up
+                if _receive(link) is None:
+                    os._exit(0)
+                return "cancelled"
+            return "wall-time"
+    finally:
+        os.close(ended)
+
+
+def _clear():
+    """Nothing of the last job is left for this one."""
+    for directory in WRITABLE:
+        os.chmod(directory, 0o755)
+        for entry in os.scandir(directory):
+            if entry.is_dir(follow_symlinks=False):
+                shutil.rmtree(entry.path, onerror=_make_writable)
+            else:
+                os.unlink(entry.path)
+    for directory in DIRECTORIES:
+        os.makedirs(directory, exist_ok=True)
+
+
+def _make_writable(function, path, _):
+    os.chmod(os.path.dirname(path), 0o755)
+    os.chmod(path, 0o755)
+    function(path) if os.path.isdir(path) is False else shutil.rmtree(path)
+
+
+def _write(job):
+    """Everything but the design. Harness files are not writable, nor is /src where the service says so."""
+    for path, text in job["files"].items():
+        inside = f"/{path}" if path.startswith("src/") else f"/code/{path}"
+        write_file(inside, text, 0o444 if path.startswith("src/") else 0o644)
+    if not job["src_writable"]:
+        for directory, _, _ in os.walk("/src"):
+            os.chmod(directory, 0o555)
+
+
+def write_file(path, text, mode=0o644):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+    with os.fdopen(descriptor, "wb") as stream:
+        stream.write(text.encode(errors="replace"))
+
+
+def _send(link, message):
+    data = json.dumps(message).encode()
+    link.sendall(len(data).to_bytes(4, "big") + data)
+
+
+def _receive(link):
+    """The next message; None when the grader has hung up."""
+    size = _exactly(link, 4)
+    body = _exactly(link, int.from_bytes(size, "big")) if size else None
+    return json.loads(body) if body else None
+
+
+def _exactly(link, size):
+    data = bytearray()
+    while len(data) < size:
+        chunk = link.recv(min(1 << 20, size - len(data)))
+        if not chunk:
+            return None
+        data += chunk
+    return bytes(data)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])

@@ -1,0 +1,35 @@
+"""One job in its own process: run a service's pytest command, directly where its tests are plain functions."""
+
+import os
+import sys
+
+import rtl_agent_probe
+import rtl_agent_probe_pytest
+import rtl_agent_warm_items
+
+
+def run(job, simulator):
+    """The exit code that pytest would have."""
+    take_environment()
+    rtl_agent_probe.warm_simulator = simulator
+    rtl_agent_probe.activate()
+
+    def put_design():
+        from rtl_agent_warm import write_file
+
+        for path, text in job["design"].items():
+            write_file(f"/code/{path}", text)
+
+    if job["plain"]:
+        return rtl_agent_warm_items.run_file(job["plain"], put_design)
+    import pytest
+
+    rtl_agent_probe_pytest.put_design = put_design
+    sys.argv = job["argv"]
+    return int(pytest.main(job["argv"][1:]))
+
+
+def take_environment():
+    """What a new interpreter would have from this environment: its search path, and no more."""
+    given = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+    sys.path[:] = dict.fromkeys([*given, *sys.path])

@@ -1,0 +1,207 @@
+"""A warm simulator: vvp with cocotb imported, which forks a process for each simulation.
+
+Two sides. `serve` runs inside vvp (called by warm_start.c, before any design is read) and forks. `WarmSimulator` is the
+client, in the process that runs a harness: it stands in for `subprocess.run(["vvp", ...])`.
+
+A request goes over a SEQPACKET socket with the file descriptors that the simulation is to have; the answer is its exit
+code. `sync` ends whatever still runs, and is answered when nothing does.
+"""
+
+import array
+import gc
+import importlib
+import json
+import os
+import resource
+import select
+import signal
+import socket
+import subprocess
+from contextlib import suppress
+
+DESIGN = "/tmp/.warm/sim.vvp"  # what vvp was told to open: a link that each simulation points at its own
+_FD = "RTL_AGENT_WARM_FD"
+_PACKET = 1 << 20
+
+
+def serve():
+    """Fork for every request. Returns in the forked process only, which then becomes that simulation."""
+    link = socket.socket(fileno=int(os.environ.pop(_FD)))
+    _import_everything()
+    gc.collect()
+    gc.freeze()  # a collection in a forked process would touch, and so copy, every page
+    link.send(b'{"ready": true}')
+    while True:
+        request, fds = _receive(link)
+        if request is None:
+            os._exit(0)
+        if request.get("sync"):
+            _answer_sync(link)
+            continue
+        child = os.fork()
+        if child == 0:
+            link.close()
+            _become(request, fds)
+            return
+        for fd in fds:
+            os.close(fd)
+        _wait(link, child)
+
+
+def _wait(link, child):
+    """Until the simulation ends, or is asked to."""
+    ended = os.pidfd_open(child)
+    poll = select.poll()
+    poll.register(ended, select.POLLIN)
+    poll.register(link, select.POLLIN)
+    asked = False
+    try:
+        while not any(fd == ended for fd, _ in poll.poll()):
+            request, _ = _receive(link)
+            os.kill(child, signal.SIGKILL)
+            if request is None:
+                os._exit(0)
+            asked = True
+            poll.unregister(link)
+        _, status = os.waitpid(child, 0)
+    finally:
+        os.close(ended)
+    if asked:
+        _answer_sync(link)
+    else:
+        link.send(json.dumps({"exit": os.waitstatus_to_exitcode(status)}).encode())
+
+
+def _answer_sync(link):
+    """With the CPU seconds of all simulations so far."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    link.send(json.dumps({"synced": True, "cpu": usage.ru_utime + usage.ru_stime}).encode())
+
+
+def _become(request, fds):
+    os.setsid()
+    env = request["env"]
+    nothing = os.open("/dev/null", os.O_RDONLY)
+    for source, target in zip((nothing, *fds), (0, 1, 2, int(env["RTL_AGENT_CHANNEL"])), strict=True):
+        os.dup2(source, target, inheritable=True)
+        if source not in (0, 1, 2, target):
+            os.close(source)
+    for limit, value in request["limits"].items():
+        resource.setrlimit(int(limit), (value, value))
+    os.environ.clear()
+    os.environ.update(env)
+    os.chdir(request["cwd"])
+    os.makedirs(os.path.dirname(DESIGN), exist_ok=True)
+    if os.path.lexists(DESIGN):
+        os.unlink(DESIGN)
+    os.symlink(request["design"], DESIGN)
+    _take_over_python(env)
+
+
+def _take_over_python(env):
+    """What a new interpreter would have from this environment: its search path, its seeds, the probe."""
+    import sys
+
+    import rtl_agent_probe
+    import rtl_agent_probe_cocotb
+
+    given = [path for path in env.get("PYTHONPATH", "").split(os.pathsep) if path]
+    sys.path[:] = dict.fromkeys([*given, *sys.path])
+    rtl_agent_probe_cocotb.after_regression = _leave
+    rtl_agent_probe.activate()
+
+
+def _leave():
+    """End at once: results are on the channel and in the result file, and an orderly exit takes 20 ms of CPU."""
+    _flush(None)
+    os._exit(0)
+
+
+def _import_everything():
+    """What every simulation would import by itself, once for all of them."""
+    global _flush
+    import ctypes
+
+    import pytest  # noqa: F401
+    import rtl_agent_probe_cocotb
+    import rtl_agent_probe_imports  # noqa: F401
+
+    _flush = ctypes.CDLL(None).fflush
+    _flush.argtypes = [ctypes.c_void_p]
+    with suppress(ImportError):  # 1.9 has it in the package itself
+        importlib.import_module("cocotb._init")
+    rtl_agent_probe_cocotb.rewrite_assertions_once()
+
+
+def _receive(link):
+    """One packet and its descriptors; None when the other side is gone."""
+    size = array.array("i").itemsize
+    data, ancillary, _, _ = link.recvmsg(_PACKET, socket.CMSG_SPACE(8 * size))
+    fds = array.array("i")
+    for level, kind, payload in ancillary:
+        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+            fds.frombytes(payload[: len(payload) - len(payload) % size])
+    return (json.loads(data) if data else None), list(fds)
+
+
+class WarmSimulator:
+    """Starts the warm vvp, and runs simulations in it."""
+
+    def __init__(self, prefix, module_directory, env):
+        """`prefix` is how cocotb's runner starts vvp: program, -M, directory, -m, module."""
+        self._prefix = list(prefix)
+        self._link, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        argv = [*prefix, "-M", module_directory, "-m", "warm_start", DESIGN, "-none"]
+        self._process = subprocess.Popen(
+            argv,
+            env={**env, _FD: str(far.fileno())},
+            pass_fds=(far.fileno(),),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+        )
+        far.close()
+        if not _receive(self._link)[0]:
+            raise RuntimeError(f"the warm simulator did not start: exit code {self._process.wait()}")
+        self.limits = {}
+        self._cpu_seconds = 0.0
+
+    def can_run(self, args, options):
+        """Plusargs are read from vvp's own command line, which is long past: those simulations start cold."""
+        rest = list(args[len(self._prefix) :])
+        same = list(args[: len(self._prefix)]) == self._prefix
+        known = all(word in ("-none", "-fst") for word in rest[1:])
+        return same and bool(rest) and rest[0].endswith(".vvp") and known and not options.get("shell")
+
+    def run(self, args, options):
+        """As subprocess.run does it."""
+        out = _fileno(options.get("stdout"), 1)
+        err = out if options.get("stderr") == subprocess.STDOUT else _fileno(options.get("stderr"), 2)
+        channel = int(os.environ["RTL_AGENT_CHANNEL"])
+        cwd = os.path.abspath(options.get("cwd") or ".")
+        design = os.path.join(cwd, args[len(self._prefix)])
+        request = {"env": options["env"], "cwd": cwd, "design": design, "limits": self.limits}
+        socket.send_fds(self._link, [json.dumps(request).encode()], [out, err, channel])
+        answer, _ = _receive(self._link)
+        if answer is None:
+            raise RuntimeError("the warm simulator ended")
+        return subprocess.CompletedProcess(args, answer["exit"])
+
+    def sync(self):
+        """End what still runs; the CPU seconds of simulations since the last time, None if the warm one is gone."""
+        try:
+            self._link.send(b'{"sync": true}')
+            while True:
+                answer, _ = _receive(self._link)
+                if answer is None:
+                    return None
+                if answer.get("synced"):
+                    before, self._cpu_seconds = self._cpu_seconds, answer["cpu"]
+                    return self._cpu_seconds - before
+        except OSError:
+            return None
+
+
+def _fileno(stream, default):
+    if stream is None:
+        return default
+    return stream if isinstance(stream, int) else stream.fileno()
