@@ -20,6 +20,8 @@ import sys
 import time
 from contextlib import suppress
 
+import rtl_agent_warm_code
+
 WRITABLE = ("/code", "/src", "/rundir", "/tmp")
 DIRECTORIES = ("/code/docs", "/code/rtl", "/code/verif", "/code/rundir", "/rundir/harness")
 OUTPUT_BYTES = 16384  # of what a job printed, its end
@@ -47,6 +49,7 @@ def main(control, channel, vpi_directory):
 def run_job(job, link, channel, simulator):
     _clear()
     _write(job)
+    _compile_ahead(job["plain"])
     output = os.memfd_create("output")
     started = time.monotonic()
     child = os.fork()
@@ -66,6 +69,13 @@ def run_job(job, link, channel, simulator):
         "cpu": usage.ru_utime + usage.ru_stime,
         "wall": time.monotonic() - started,
     }
+
+
+def _compile_ahead(path):
+    """Here, and not in the forked process, so that the next job has it too."""
+    if path:
+        with suppress(OSError, SyntaxError, ValueError, RecursionError), open(path, "rb") as stream:
+            rtl_agent_warm_code.rewritten(path, stream.read())
 
 
 def _run_child(job, channel, simulator, output):

@@ -12,6 +12,7 @@ import sys
 import traceback
 
 import rtl_agent_probe
+import rtl_agent_warm_code
 
 
 def run_file(path, put_design):
@@ -34,22 +35,15 @@ def run_file(path, put_design):
 
 def load(path):
     """The module, imported as pytest would: its directory first on sys.path, its assertions rewritten."""
-    import _pytest.assertion.rewrite as rewrite
-
     directory, name = os.path.split(path)
     sys.path.insert(0, directory)
     with open(path, "rb") as stream:
-        source = stream.read()
-    tree = compile(source, path, "exec", flags=_ONLY_AST)
-    rewrite.rewrite_asserts(tree, source, path, None)
+        code = rtl_agent_warm_code.rewritten(path, stream.read())
     spec = importlib.util.spec_from_file_location(name.removesuffix(".py"), path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
-    exec(compile(tree, path, "exec"), module.__dict__)  # noqa: S102 - a harness is trusted
+    exec(code, module.__dict__)  # noqa: S102 - a harness is trusted
     return module
-
-
-_ONLY_AST = 0x400  # ast.PyCF_ONLY_AST
 
 
 def collect(module, file):

@@ -19,6 +19,9 @@ import socket
 import subprocess
 from contextlib import suppress
 
+import rtl_agent_probe_imports
+import rtl_agent_warm_code
+
 DESIGN = "/tmp/.warm/sim.vvp"  # what vvp was told to open: a link that each simulation points at its own
 _FD = "RTL_AGENT_WARM_FD"
 _PACKET = 1 << 20
@@ -38,14 +41,23 @@ def serve():
         if request.get("sync"):
             _answer_sync(link)
             continue
+        code = _harness_code(request["env"])
         child = os.fork()
         if child == 0:
             link.close()
             _become(request, fds)
+            rtl_agent_warm_code.give_to_pytest(code)
             return
         for fd in fds:
             os.close(fd)
         _wait(link, child)
+
+
+def _harness_code(env):
+    paths = env.get("PYTHONPATH", "").split(os.pathsep)
+    return rtl_agent_warm_code.rewritten_directories(
+        path for path in paths if path and not rtl_agent_probe_imports.is_trusted(path)
+    )
 
 
 def _wait(link, child):
@@ -124,7 +136,6 @@ def _import_everything():
 
     import pytest  # noqa: F401
     import rtl_agent_probe_cocotb
-    import rtl_agent_probe_imports  # noqa: F401
 
     _flush = ctypes.CDLL(None).fflush
     _flush.argtypes = [ctypes.c_void_p]
