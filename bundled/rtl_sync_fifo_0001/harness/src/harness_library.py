@@ -8,8 +8,10 @@ def name_of(signal):
 def read(signal):
     """The value as an unsigned integer; bits that are X or Z are a failure, not a zero."""
     value = signal.value
-    assert value.is_resolvable, f"{name_of(signal)} has unknown bits: {value}"
-    return int(value)
+    try:
+        return int(value)
+    except ValueError:
+        raise AssertionError(f"{name_of(signal)} has unknown bits: {value}") from None
 
 
 def check(signal, expected, when):
