@@ -13,7 +13,6 @@ import json
 import os
 import resource
 import select
-import shutil
 import signal
 import socket
 import sys
@@ -21,9 +20,8 @@ import time
 from contextlib import suppress
 
 import rtl_agent_warm_code
+import rtl_agent_warm_files
 
-WRITABLE = ("/code", "/src", "/rundir", "/tmp")
-DIRECTORIES = ("/code/docs", "/code/rtl", "/code/verif", "/code/rundir", "/rundir/harness")
 OUTPUT_BYTES = 16384  # of what a job printed, its end
 
 
@@ -47,8 +45,8 @@ def main(control, channel, vpi_directory):
 
 
 def run_job(job, link, channel, simulator):
-    _clear()
-    _write(job)
+    rtl_agent_warm_files.clear()
+    rtl_agent_warm_files.lay_out(job["files"], src_writable=job["src_writable"])
     _compile_ahead(job["plain"])
     output = os.memfd_create("output")
     started = time.monotonic()
@@ -130,42 +128,6 @@ def _wait(child, link, deadline):
             return "wall-time"
     finally:
         os.close(ended)
-
-
-def _clear():
-    """Nothing of the last job is left for this one."""
-    for directory in WRITABLE:
-        os.chmod(directory, 0o755)
-        for entry in os.scandir(directory):
-            if entry.is_dir(follow_symlinks=False):
-                shutil.rmtree(entry.path, onerror=_make_writable)
-            else:
-                os.unlink(entry.path)
-    for directory in DIRECTORIES:
-        os.makedirs(directory, exist_ok=True)
-
-
-def _make_writable(function, path, _):
-    os.chmod(os.path.dirname(path), 0o755)
-    os.chmod(path, 0o755)
-    function(path) if os.path.isdir(path) is False else shutil.rmtree(path)
-
-
-def _write(job):
-    """Everything but the design. Harness files are not writable, nor is /src where the service says so."""
-    for path, text in job["files"].items():
-        inside = f"/{path}" if path.startswith("src/") else f"/code/{path}"
-        write_file(inside, text, 0o444 if path.startswith("src/") else 0o644)
-    if not job["src_writable"]:
-        for directory, _, _ in os.walk("/src"):
-            os.chmod(directory, 0o555)
-
-
-def write_file(path, text, mode=0o644):
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
-    with os.fdopen(descriptor, "wb") as stream:
-        stream.write(text.encode(errors="replace"))
 
 
 def _send(link, message):

@@ -5,6 +5,7 @@ import sys
 
 import rtl_agent_probe
 import rtl_agent_probe_pytest
+import rtl_agent_warm_files
 import rtl_agent_warm_items
 
 
@@ -15,10 +16,8 @@ def run(job, simulator):
     rtl_agent_probe.activate()
 
     def put_design():
-        from rtl_agent_warm import write_file
-
         for path, text in job["design"].items():
-            write_file(f"/code/{path}", text)
+            rtl_agent_warm_files.write(f"/code/{path}", text)
 
     if job["plain"]:
         return rtl_agent_warm_items.run_file(job["plain"], put_design)
