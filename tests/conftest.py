@@ -2,11 +2,12 @@
 
 import os
 from collections.abc import AsyncIterator
-from pathlib import Path
+from pathlib import Path as File
 
 import pytest
+import pytest_asyncio
 
-from rtl_agent.grading import Grader
+from rtl_agent.grading import Grader, Path
 from rtl_agent.problems import NearMiss, Problem, load_near_misses, load_problems
 
 CVDP = "RTL_AGENT_CVDP"
@@ -32,8 +33,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 @pytest.fixture(scope="session")
-def cvdp() -> Path:
-    folder = Path(os.environ[CVDP])
+def cvdp() -> File:
+    folder = File(os.environ[CVDP])
     if not list(folder.glob("cvdp_*.jsonl")):
         pytest.fail(f"{CVDP}={folder} has no cvdp_*.jsonl files")
     return folder
@@ -47,6 +48,13 @@ def bundled() -> dict[str, Problem]:
 @pytest.fixture(scope="session")
 def near_misses() -> list[NearMiss]:
     return load_near_misses()
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def graders() -> AsyncIterator[dict[Path, Grader]]:
+    """One grader for each path, kept for all tests of a worker that run in the session's loop."""
+    async with Grader(jobs=2, path=Path.EXACT) as exact, Grader(jobs=2, path=Path.FAST) as fast:
+        yield {Path.EXACT: exact, Path.FAST: fast}
 
 
 @pytest.fixture

@@ -37,6 +37,7 @@ from rtl_agent.grading import (
     submit,
     submit_directory,
 )
+from rtl_agent.grading import Path as RunPath
 from rtl_agent.problems import NEEDS_IN_WORDS, Needs, Problem, Selection
 
 
@@ -72,6 +73,9 @@ def grade(
     skip_bad: SkipBad = False,
     jobs: Jobs = None,
     timeout: Timeout = 120.0,
+    path: Annotated[
+        RunPath, typer.Option(help="exact: as CVDP runs it; fast: warm; auto: fast where it can.")
+    ] = RunPath.AUTO,
     as_json: AsJson = False,
 ) -> None:
     """Judge answers. Exit code 0: all passed; 1: some failed; 2: bad usage or input; 3: our own fault."""
@@ -89,7 +93,7 @@ def grade(
         todo = _from_directory(problems, files)
     else:
         todo = _from_references(problems)
-    grades = asyncio.run(grade_all(todo, weights, jobs, timeout))
+    grades = asyncio.run(grade_all(todo, weights, jobs, timeout, path))
     if as_json:
         console.print_json([{**graded.to_json(), "label": job.label} for job, graded in zip(todo, grades, strict=True)])
     elif len(grades) == 1:
@@ -107,9 +111,11 @@ def exit_code(grades: Sequence[Grade]) -> int:
     return console.ALL_PASSED
 
 
-async def grade_all(todo: Sequence[Job], weights: RewardWeights, jobs: int | None, timeout: float) -> list[Grade]:
+async def grade_all(
+    todo: Sequence[Job], weights: RewardWeights, jobs: int | None, timeout: float, path: RunPath = RunPath.AUTO
+) -> list[Grade]:
     """Every job's grade, in order, with a bar that counts passes."""
-    async with Grader(weights=weights, jobs=jobs, timeout_seconds=timeout) as grader:
+    async with Grader(weights=weights, jobs=jobs, timeout_seconds=timeout, path=path) as grader:
         with console.progress_bar("grading", len(todo)) as progress:
             passed = 0
 

@@ -41,7 +41,8 @@ def print_grade(grade: Grade) -> None:
     if grade.tools:
         tools = ", ".join(f"{name} {version}" for name, version in grade.tools.items())
         spent = f"{grade.timings.get('total', 0):.2f} s, {grade.timings.get('cpu', 0):.2f} s CPU"
-        out.print(f"[dim]seed {grade.seed}, {grade.path} path, {spent}; {tools}[/]")
+        why = f" ({grade.path_reason})" if grade.path_reason else ""
+        out.print(f"[dim]seed {grade.seed}, {grade.path} path{why}, {spent}; {tools}[/]")
 
 
 def judged(tests: Sequence[TestResult]) -> list[TestResult]:

@@ -3,6 +3,7 @@
 from rtl_agent.grading.extract import extract
 from rtl_agent.grading.grade import Diagnostic, Grade, Outcome, Reward, Stage, StageName, TestResult
 from rtl_agent.grading.grader import CannotGrade, Grader
+from rtl_agent.grading.paths import Path
 from rtl_agent.grading.reward import PRESETS, RewardWeights, parse_weights
 from rtl_agent.grading.submission import Submission, submit, submit_directory
 from rtl_agent.grading.validate import Validation, validate_problem
@@ -14,6 +15,7 @@ __all__ = [
     "Grade",
     "Grader",
     "Outcome",
+    "Path",
     "Reward",
     "RewardWeights",
     "Stage",

@@ -1,29 +1,39 @@
-"""`Grader`: a problem and a submission -> `Grade`. asyncio in front, a limited number of boxes behind."""
+"""`Grader`: a problem and a submission -> `Grade`. asyncio in front, an executor behind, a cache between them."""
 
 import asyncio
-import os
-import time
-from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from types import TracebackType
+from typing import Literal
 
-from rtl_agent.grading.exact import ServiceRun
+from rtl_agent.grading.cache import GradeCache
+from rtl_agent.grading.cache_key import GradeKeys
+from rtl_agent.grading.executors import Executor, ExecutorFault, GradeJob, LocalExecutor, RayExecutor
+from rtl_agent.grading.executors.job import error_grade
 from rtl_agent.grading.extract import extract
-from rtl_agent.grading.grade import Diagnostic, Grade, Outcome, Stage, StageName
-from rtl_agent.grading.interface_stage import InterfaceStage
-from rtl_agent.grading.paths import Judged, Path, Paths
+from rtl_agent.grading.flights import Flights
+from rtl_agent.grading.grade import Grade, Outcome, Stage, StageName
+from rtl_agent.grading.paths import Path
 from rtl_agent.grading.reward import STAGED, RewardWeights, reward
 from rtl_agent.grading.seed import job_seed
 from rtl_agent.grading.submission import Submission
-from rtl_agent.grading.syntax import SyntaxReport
 from rtl_agent.problems import NEEDS_IN_WORDS, Needs, Problem
-from rtl_agent.sandbox import BubblewrapSandbox, Sandbox, SandboxError
-from rtl_agent.toolchain import Toolchain, ToolMissing, find_toolchain
+from rtl_agent.sandbox import Sandbox
+from rtl_agent.toolchain import Toolchain
 
-_TRIES = 2  # an infrastructure fault is tried again once
+_LOCAL_ONLY = "a sandbox or a toolchain can be chosen for the local executor only"
 
 
 class CannotGrade(Exception):
     """The problem needs what is not here: another simulator, or a judge of prose."""
+
+
+@dataclass(frozen=True)
+class GraderStats:
+    """Where grades came from since the grader was made. Invalid submissions are not looked up and count nowhere."""
+
+    hits: int = 0  # from the cache
+    misses: int = 0  # judged
+    joins: int = 0  # shared the run of an identical submission that was being judged
 
 
 class Grader:
@@ -38,16 +48,43 @@ class Grader:
         path: Path = Path.AUTO,
         sandbox: Sandbox | None = None,
         toolchain: Toolchain | None = None,
+        executor: Literal["local", "ray"] | Executor = "local",
+        cache: GradeCache | None = None,
     ) -> None:
-        jobs = jobs or os.cpu_count() or 1
+        """An executor or a cache that is handed in may serve several graders, and stays open after this one.
+
+        With an executor of one's own, `timeout_seconds` and `path` must be those it was made with: keys name them.
+        """
         self._weights = weights
-        self._toolchain = toolchain or find_toolchain()
-        self._toolchain.tool("iverilog")
-        # Each job may hold a fresh box and a warm one of either cocotb generation; one more is the interface checker's.
-        sandbox = sandbox or BubblewrapSandbox(3 * jobs + 1)
-        self._paths = Paths(sandbox, self._toolchain, jobs=jobs, timeout_seconds=timeout_seconds, path=path)
-        self._interface = InterfaceStage(sandbox, self._toolchain)
-        self._turns = asyncio.Semaphore(jobs)
+        self._own: Executor | None = None
+        if isinstance(executor, str):
+            self._own = executor = self._make(executor, jobs, timeout_seconds, path, sandbox, toolchain)
+        elif sandbox or toolchain:
+            raise ValueError(_LOCAL_ONLY)
+        self._executor = executor
+        self._cache = cache or GradeCache(None)
+        self._keys = GradeKeys(timeout_seconds=timeout_seconds, path=path)
+        self._flights: Flights[Grade] = Flights()
+        self._stats = GraderStats()
+
+    @staticmethod
+    def _make(
+        name: str,
+        jobs: int | None,
+        timeout_seconds: float,
+        path: Path,
+        sandbox: Sandbox | None,
+        toolchain: Toolchain | None,
+    ) -> Executor:
+        if name == "local":
+            return LocalExecutor(
+                jobs=jobs, timeout_seconds=timeout_seconds, path=path, sandbox=sandbox, toolchain=toolchain
+            )
+        if name != "ray":
+            raise ValueError(f"there is no executor {name!r}: name `local` or `ray`, or hand one in")
+        if sandbox or toolchain:
+            raise ValueError(_LOCAL_ONLY)
+        return RayExecutor(jobs=jobs, timeout_seconds=timeout_seconds, path=path)
 
     async def __aenter__(self) -> "Grader":
         return self
@@ -55,8 +92,13 @@ class Grader:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._paths.aclose()
-        await self._interface.aclose()
+        await self._flights.aclose()
+        if self._own is not None:
+            await self._own.aclose()
+
+    @property
+    def stats(self) -> GraderStats:
+        return self._stats
 
     async def grade_reply(self, problem: Problem, reply: str) -> Grade:
         """Judge what a model said."""
@@ -70,92 +112,40 @@ class Grader:
             return self._invalid(problem, submission, submission.unusable)
         if not as_given and not submission.changes(problem):
             return self._invalid(problem, submission, "every file is exactly as it was given")
-        fault: Exception | None = None
-        for _ in range(_TRIES):
-            try:
-                async with self._turns:
-                    return await self._judge(problem, submission)
-            except (SandboxError, ToolMissing, OSError) as error:
-                fault = error
-        return self._error(problem, submission, fault)
+        # Without a simulation a grade knows less: such a job has a key of its own.
+        job = GradeJob(problem, submission, job_seed(problem, submission), simulate=self._weights.tests != 0)
+        try:
+            fingerprint = await self._executor.fingerprint(problem.harness.flavour)
+        except ExecutorFault as fault:
+            return self._finished(error_grade(job, str(fault)), submission)
+        return self._finished(await self._look_up(self._keys.key(job, fingerprint), job), submission)
+
+    async def _look_up(self, key: str, job: GradeJob) -> Grade:
+        """From whoever has it: the cache, a run under way, or a new run."""
+        if key in self._flights:
+            self._stats = replace(self._stats, joins=self._stats.joins + 1)
+        elif (kept := self._cache.get(key)) is not None:
+            self._stats = replace(self._stats, hits=self._stats.hits + 1)
+            return kept
+        else:
+            self._stats = replace(self._stats, misses=self._stats.misses + 1)
+        return await self._flights.share(key, lambda: self._run(key, job))
+
+    async def _run(self, key: str, job: GradeJob) -> Grade:
+        grade = await self._executor.run(job)
+        if self._cache.path is not None:
+            await asyncio.to_thread(self._cache.put, key, grade)  # it may wait for other processes
+        return grade
+
+    def _finished(self, grade: Grade, submission: Submission) -> Grade:
+        """What differs between callers that share a grade: their weights, and what was refused beside the files."""
+        stages = tuple(
+            replace(stage, notes=submission.refused) if stage.name is StageName.FORMAT else stage
+            for stage in grade.stages
+        )
+        return replace(grade, stages=stages, reward=reward(grade.outcome, stages, self._weights))
 
     def _invalid(self, problem: Problem, submission: Submission, reason: str) -> Grade:
         stages = (Stage(StageName.FORMAT, False, notes=(reason, *submission.refused)),)
         earned = reward(Outcome.INVALID, stages, self._weights)
         return Grade(problem.id, Outcome.INVALID, stages, reward=earned, reasons=(reason, *submission.refused))
-
-    def _error(self, problem: Problem, submission: Submission, fault: Exception | None) -> Grade:
-        earned = reward(Outcome.ERROR, (), self._weights)
-        return Grade(
-            problem.id,
-            Outcome.ERROR,
-            reward=earned,
-            reasons=(f"{type(fault).__name__}: {fault}",),
-            seed=job_seed(problem, submission),
-        )
-
-    async def _judge(self, problem: Problem, submission: Submission) -> Grade:
-        started = time.perf_counter()
-        seed = job_seed(problem, submission)
-        interface, slang = await self._interface.check(problem, submission)
-        checked = time.perf_counter()
-        if self._weights.tests == 0:
-            compiled = await self._paths.compile(problem, submission)
-            judged = Judged((), compiled, Path.EXACT, "no weight on tests: nothing was simulated")
-        else:
-            judged = await self._paths.judge(problem, submission, seed)
-        runs, compiled = judged.runs, judged.syntax
-        syntax = _syntax_stage(compiled, runs)
-        tests = _tests_stage(runs)
-        stages = (
-            Stage(StageName.FORMAT, True, 1.0, submission.refused),
-            interface,
-            syntax,
-            tests,
-        )
-        outcome = Outcome.PASSED if tests.passed else Outcome.FAILED
-        reasons = [*(interface.notes if interface.passed is False else ()), *syntax.notes, *tests.notes]
-        found: list[Diagnostic] = [*compiled.diagnostics]
-        found += [line for run in runs for line in run.diagnostics]
-        found += [line for line in slang if not syntax.passed or line.severity == "error"]
-        cpu = compiled.cpu_seconds + sum(run.cpu_seconds for run in runs)
-        return Grade(
-            problem_id=problem.id,
-            outcome=outcome,
-            stages=stages,
-            tests=tuple(test for run in runs for test in run.verdict.tests),
-            diagnostics=tuple(dict.fromkeys(found)),
-            reward=reward(outcome, stages, self._weights),
-            reasons=() if outcome is Outcome.PASSED else tuple(dict.fromkeys(reasons)),
-            timings={
-                "interface": checked - started,
-                "services": time.perf_counter() - checked,
-                "total": time.perf_counter() - started,
-                "cpu": cpu,
-            },
-            tools=self._toolchain.versions(problem.harness.flavour),
-            seed=seed,
-            path=judged.path,
-            path_reason=judged.why,
-            simulations=sum(run.verdict.simulations for run in runs),
-            log=next((run.log for run in runs if not run.verdict.passed), ""),
-        )
-
-
-def _syntax_stage(compiled: SyntaxReport, runs: Sequence[ServiceRun]) -> Stage:
-    """The harness may compile with includes or defines of its own: what it could compile does compile."""
-    builds = sum(run.verdict.builds for run in runs)
-    built = builds > 0 and not any(run.verdict.failed_builds for run in runs)
-    passed = built or compiled.passed
-    if passed:
-        return Stage(StageName.SYNTAX, passed, float(passed))
-    said = next((line for line in compiled.said.splitlines() if line.strip()), "it does not compile")
-    return Stage(StageName.SYNTAX, False, 0.0, (f"it does not compile: {said.removeprefix('/code/')}",))
-
-
-def _tests_stage(runs: Sequence[ServiceRun]) -> Stage:
-    if not runs:
-        return Stage(StageName.TESTS, None)
-    passed = all(run.verdict.passed for run in runs)
-    score = sum(run.verdict.score for run in runs) / len(runs)
-    return Stage(StageName.TESTS, passed, score, tuple(reason for run in runs for reason in run.verdict.reasons))

@@ -2,16 +2,36 @@
 
 import subprocess
 import sys
-from pathlib import Path
+from collections.abc import Mapping
+from pathlib import Path as File
 
 import pytest
 
-from rtl_agent.grading import Grader, Outcome, StageName, submit
+from rtl_agent.grading import Grade, Grader, Outcome, Path, StageName, submit
 from rtl_agent.problems import Kind, NearMiss, Problem, load_near_misses, load_problems
 from tests.grading.designs import NOTHING, constant
 
+in_one_loop = pytest.mark.asyncio(loop_scope="session")  # warm boxes stay warm from test to test
+
 PROBLEMS = {problem.id: problem for problem in load_problems("bundled")}
 NEAR_MISSES = load_near_misses()
+
+
+async def on_both_paths(graders: Mapping[Path, Grader], problem: Problem, files: Mapping[str, str]) -> Grade:
+    """The grade, after both paths gave the same one: outcome, stages, and every test with its message."""
+    submission = submit(problem, files)
+    assert submission.refused == ()
+    exact = await graders[Path.EXACT].grade(problem, submission, as_given=True)
+    fast = await graders[Path.FAST].grade(problem, submission, as_given=True)
+    assert (exact.path, fast.path) == ("exact", "fast")
+    assert fast.outcome == exact.outcome, (exact.reasons, fast.reasons, fast.log)
+    assert fast.tests == exact.tests
+    assert fast.reasons == exact.reasons
+    assert fast.reward == exact.reward
+    assert [(stage.name, stage.passed) for stage in fast.stages] == [
+        (stage.name, stage.passed) for stage in exact.stages
+    ]
+    return fast
 
 
 def test_the_set_is_as_wide_as_promised() -> None:
@@ -26,15 +46,16 @@ def test_the_set_is_as_wide_as_promised() -> None:
 
 
 def test_the_packed_files_are_what_the_directories_say() -> None:
-    script = Path(__file__).parents[2] / "scripts" / "pack_bundled.py"
+    script = File(__file__).parents[2] / "scripts" / "pack_bundled.py"
     done = subprocess.run([sys.executable, script, "--check"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
 
 
+@in_one_loop
 @pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
-async def test_the_reference_passes(problem: Problem, grader: Grader) -> None:
+async def test_the_reference_passes(problem: Problem, graders: Mapping[Path, Grader]) -> None:
     assert problem.reference is not None
-    grade = await grader.grade(problem, submit(problem, problem.reference))
+    grade = await on_both_paths(graders, problem, problem.reference)
     assert grade.outcome is Outcome.PASSED, (grade.reasons, grade.log)
     assert grade.reward.total == 1.4
     assert grade.stage(StageName.INTERFACE).passed is not False, grade.stage(StageName.INTERFACE).notes
@@ -43,8 +64,9 @@ async def test_the_reference_passes(problem: Problem, grader: Grader) -> None:
     assert all(test.passed for test in grade.tests)
 
 
+@in_one_loop
 @pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
-async def test_nothing_constants_and_the_given_files_fail(problem: Problem, grader: Grader) -> None:
+async def test_nothing_constants_and_the_given_files_fail(problem: Problem, graders: Mapping[Path, Grader]) -> None:
     trials = {
         "nothing": dict.fromkeys(problem.targets, NOTHING),
         "zeros": constant(problem, "'0"),
@@ -52,18 +74,17 @@ async def test_nothing_constants_and_the_given_files_fail(problem: Problem, grad
         **({"given": problem.given} if problem.given else {}),
     }
     for name, files in trials.items():
-        grade = await grader.grade(problem, submit(problem, files), as_given=True)
+        grade = await on_both_paths(graders, problem, files)
         assert grade.outcome is Outcome.FAILED, (name, grade.outcome, grade.reasons)
         if name in ("zeros", "ones"):
             assert grade.stage(StageName.SYNTAX).passed, (name, grade.diagnostics)
 
 
+@in_one_loop
 @pytest.mark.parametrize("miss", NEAR_MISSES, ids=lambda miss: f"{miss.problem_id}-{miss.name}")
-async def test_a_near_miss_compiles_and_fails(miss: NearMiss, grader: Grader) -> None:
+async def test_a_near_miss_compiles_and_fails(miss: NearMiss, graders: Mapping[Path, Grader]) -> None:
     problem = PROBLEMS[miss.problem_id]
-    submission = submit(problem, miss.files)
-    assert submission.refused == ()
-    grade = await grader.grade(problem, submission)
+    grade = await on_both_paths(graders, problem, miss.files)
     assert grade.outcome is Outcome.FAILED, (miss.wrong, grade.outcome, grade.reasons)
     assert grade.reasons
     assert 0.1 <= grade.reward.total <= 0.4

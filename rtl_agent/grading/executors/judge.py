@@ -1,0 +1,87 @@
+"""One job -> `Grade`: interface, syntax and every service of the harness."""
+
+import time
+from collections.abc import Sequence
+
+from rtl_agent.grading.exact import ServiceRun
+from rtl_agent.grading.executors.job import GradeJob
+from rtl_agent.grading.grade import Diagnostic, Grade, Outcome, Stage, StageName
+from rtl_agent.grading.interface_stage import InterfaceStage
+from rtl_agent.grading.paths import Judged, Path, Paths
+from rtl_agent.grading.syntax import SyntaxReport
+from rtl_agent.sandbox import Sandbox
+from rtl_agent.toolchain import Toolchain
+
+
+class Judge:
+    """Holds the boxes that outlive a job: the interface checker's, and the warm ones of the fast path."""
+
+    def __init__(
+        self, sandbox: Sandbox, toolchain: Toolchain, *, jobs: int, timeout_seconds: float, path: Path
+    ) -> None:
+        self._toolchain = toolchain
+        self._paths = Paths(sandbox, toolchain, jobs=jobs, timeout_seconds=timeout_seconds, path=path)
+        self._interface = InterfaceStage(sandbox, toolchain)
+
+    async def aclose(self) -> None:
+        await self._paths.aclose()
+        await self._interface.aclose()
+
+    async def judge(self, job: GradeJob) -> Grade:
+        started = time.perf_counter()
+        problem, submission = job.problem, job.submission
+        interface, slang = await self._interface.check(problem, submission)
+        checked = time.perf_counter()
+        if job.simulate:
+            judged = await self._paths.judge(problem, submission, job.seed)
+        else:
+            compiled = await self._paths.compile(problem, submission)
+            judged = Judged((), compiled, Path.EXACT, "no weight on tests: nothing was simulated")
+        runs, compiled = judged.runs, judged.syntax
+        syntax = _syntax_stage(compiled, runs)
+        tests = _tests_stage(runs)
+        outcome = Outcome.PASSED if tests.passed else Outcome.FAILED
+        reasons = [*(interface.notes if interface.passed is False else ()), *syntax.notes, *tests.notes]
+        found: list[Diagnostic] = [*compiled.diagnostics]
+        found += [line for run in runs for line in run.diagnostics]
+        found += [line for line in slang if not syntax.passed or line.severity == "error"]
+        cpu = compiled.cpu_seconds + sum(run.cpu_seconds for run in runs)
+        return Grade(
+            problem_id=problem.id,
+            outcome=outcome,
+            stages=(Stage(StageName.FORMAT, True, 1.0, submission.refused), interface, syntax, tests),
+            tests=tuple(test for run in runs for test in run.verdict.tests),
+            diagnostics=tuple(dict.fromkeys(found)),
+            reasons=() if outcome is Outcome.PASSED else tuple(dict.fromkeys(reasons)),
+            timings={
+                "interface": checked - started,
+                "services": time.perf_counter() - checked,
+                "total": time.perf_counter() - started,
+                "cpu": cpu,
+            },
+            tools=self._toolchain.versions(problem.harness.flavour),
+            seed=job.seed,
+            path=judged.path,
+            path_reason=judged.why,
+            simulations=sum(run.verdict.simulations for run in runs),
+            log=next((run.log for run in runs if not run.verdict.passed), ""),
+        )
+
+
+def _syntax_stage(compiled: SyntaxReport, runs: Sequence[ServiceRun]) -> Stage:
+    """The harness may compile with includes or defines of its own: what it could compile does compile."""
+    builds = sum(run.verdict.builds for run in runs)
+    built = builds > 0 and not any(run.verdict.failed_builds for run in runs)
+    passed = built or compiled.passed
+    if passed:
+        return Stage(StageName.SYNTAX, passed, float(passed))
+    said = next((line for line in compiled.said.splitlines() if line.strip()), "it does not compile")
+    return Stage(StageName.SYNTAX, False, 0.0, (f"it does not compile: {said.removeprefix('/code/')}",))
+
+
+def _tests_stage(runs: Sequence[ServiceRun]) -> Stage:
+    if not runs:
+        return Stage(StageName.TESTS, None)
+    passed = all(run.verdict.passed for run in runs)
+    score = sum(run.verdict.score for run in runs) / len(runs)
+    return Stage(StageName.TESTS, passed, score, tuple(reason for run in runs for reason in run.verdict.reasons))

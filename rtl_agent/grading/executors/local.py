@@ -1,0 +1,61 @@
+"""Jobs in boxes of this process's event loop, a limited number of them at a time."""
+
+import asyncio
+import os
+from collections.abc import Mapping
+
+from rtl_agent.grading.executors.fingerprint import grading_version
+from rtl_agent.grading.executors.job import ExecutorFault, GradeJob, error_grade
+from rtl_agent.grading.executors.judge import Judge
+from rtl_agent.grading.grade import Grade
+from rtl_agent.grading.paths import Path
+from rtl_agent.problems import Flavour
+from rtl_agent.sandbox import BubblewrapSandbox, Sandbox, SandboxError
+from rtl_agent.toolchain import Toolchain, ToolMissing, find_toolchain
+
+_TRIES = 2  # an infrastructure fault is tried again once
+FAULTS = (SandboxError, ToolMissing, OSError)
+
+
+class LocalExecutor:
+    """`jobs` at a time; the others wait for a semaphore and cost a coroutine each."""
+
+    def __init__(
+        self,
+        *,
+        jobs: int | None = None,
+        timeout_seconds: float = 120.0,
+        path: Path = Path.AUTO,
+        sandbox: Sandbox | None = None,
+        toolchain: Toolchain | None = None,
+    ) -> None:
+        jobs = jobs or os.cpu_count() or 1
+        self._toolchain = toolchain or find_toolchain()
+        self._toolchain.tool("iverilog")
+        # Each job may hold a fresh box and a warm one of either cocotb generation; one more is the interface checker's.
+        sandbox = sandbox or BubblewrapSandbox(3 * jobs + 1)
+        self._judge = Judge(sandbox, self._toolchain, jobs=jobs, timeout_seconds=timeout_seconds, path=path)
+        self._turns = asyncio.Semaphore(jobs)
+        self._fingerprints: dict[Flavour, Mapping[str, str]] = {}
+
+    async def fingerprint(self, flavour: Flavour) -> Mapping[str, str]:
+        if flavour not in self._fingerprints:
+            try:
+                versions = self._toolchain.versions(flavour)
+            except ToolMissing as error:
+                raise ExecutorFault(str(error)) from error
+            self._fingerprints[flavour] = {**versions, "rtl-agent": grading_version()}
+        return self._fingerprints[flavour]
+
+    async def run(self, job: GradeJob) -> Grade:
+        fault: Exception | None = None
+        for _ in range(_TRIES):
+            try:
+                async with self._turns:
+                    return await self._judge.judge(job)
+            except FAULTS as error:
+                fault = error
+        return error_grade(job, f"{type(fault).__name__}: {fault}")
+
+    async def aclose(self) -> None:
+        await self._judge.aclose()
