@@ -2,6 +2,8 @@
 
     RTL_AGENT_CVDP=<folder> python scripts/grade_cvdp.py [--jobs N] [--timeout S] [--resume FILE] [--write]
 
+Every submission is graded on both paths, exact and fast, and every difference between them is listed.
+
 No outcome may be `error`: whatever a harness does, the grader must come to a verdict. The table also counts the
 problems whose cocotb tests really started, by flavour: a harness that never starts fails everything.
 Each finished problem is a line of the JSONL named by --resume, so that an interrupted run goes on where it was.
@@ -12,15 +14,16 @@ import asyncio
 import json
 import os
 import sys
-import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
 from rich.progress import Progress
 
 from rtl_agent.grading import Grade, Grader, validate_problem
+from rtl_agent.grading import Path as GradingPath
 from rtl_agent.problems import Needs, Problem, read_problems
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -30,6 +33,9 @@ TABLE = ROOT / "docs" / "cvdp-dev.md"
 def as_row(problem: Problem, trial: str, grade: Grade) -> dict[str, Any]:
     return {
         "id": problem.id,
+        "path": grade.path,
+        "path_reason": grade.path_reason,
+        "tests": [(test.service, test.item, test.name, test.passed, test.message) for test in grade.tests],
         "kind": problem.kind,
         "flavour": problem.harness.flavour,
         "trial": trial,
@@ -44,22 +50,53 @@ def as_row(problem: Problem, trial: str, grade: Grade) -> dict[str, Any]:
 
 
 async def grade_problems(problems: Sequence[Problem], jobs: int, timeout: float, log: Path) -> None:
-    async with Grader(jobs=jobs, timeout_seconds=timeout) as grader:
-        with Progress() as progress, log.open("a") as stream:
-            bar = progress.add_task("grading", total=len(problems))
+    async with AsyncExitStack() as stack:
+        graders = [
+            await stack.enter_async_context(Grader(jobs=1, timeout_seconds=timeout, path=path))
+            for path in (GradingPath.EXACT, GradingPath.AUTO)
+            for _ in range(jobs)
+        ]
+        pairs: asyncio.Queue[tuple[Grader, Grader]] = asyncio.Queue()
+        for pair in zip(graders[:jobs], graders[jobs:], strict=True):
+            pairs.put_nowait(pair)
+        progress = stack.enter_context(Progress())
+        stream = stack.enter_context(log.open("a"))
+        bar = progress.add_task("grading", total=len(problems))
 
-            async def one(problem: Problem) -> None:
+        async def one(problem: Problem) -> None:
+            pair = await pairs.get()
+            rows = []
+            for grader in pair:
                 found = await validate_problem(grader, problem)
                 trials = {"reference": found.reference, "empty": found.empty, "given": found.given}
-                rows = [as_row(problem, trial, grade) for trial, grade in trials.items() if grade is not None]
-                stream.write("".join(json.dumps({**row, "doubts": list(found.doubts)}) + "\n" for row in rows))
-                stream.flush()
-                progress.advance(bar)
+                own = [as_row(problem, trial, grade) for trial, grade in trials.items() if grade is not None]
+                rows += [{**row, "doubts": list(found.doubts)} for row in own]
+            pairs.put_nowait(pair)
+            stream.write("".join(json.dumps(row) + "\n" for row in rows))
+            stream.flush()
+            progress.advance(bar)
 
-            await asyncio.gather(*(one(problem) for problem in problems))
+        await asyncio.gather(*(one(problem) for problem in problems))
 
 
-def table(rows: Sequence[dict[str, Any]], seconds: float | None) -> str:
+def differences(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Where the two paths do not give the same outcome, the same tests and the same messages."""
+    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in rows:
+        found.setdefault((row["id"], row["trial"]), []).append(row)
+    for (name, trial), (exact, fast) in found.items():
+        for field in ("outcome", "tests"):
+            if exact[field] != fast[field]:
+                first = next(
+                    (pair for pair in zip(exact["tests"], fast["tests"], strict=False) if pair[0] != pair[1]), ""
+                )
+                yield f"{name}, {trial}: {field}: {exact['reasons'][:1]} against {fast['reasons'][:1]} {first}"
+                break
+
+
+def table(both: Sequence[dict[str, Any]]) -> str:
+    rows = [row for row in both if row["path"] == "exact"]
+    fast = [row for row in both if row["path"] == "fast"]
     lines = [
         "# CVDP, development part: what the grader makes of it",
         "",
@@ -80,6 +117,16 @@ def table(rows: Sequence[dict[str, Any]], seconds: float | None) -> str:
             started = sum(row["simulations"] > 0 for row in of_flavour)
             cells.append(f"{started} of {len(of_flavour)}")
         lines.append(f"| {trial} | {' | '.join(cells)} |")
+    unlike = list(differences(both))
+    twice = {(row["id"], row["trial"]) for row in fast}
+    spent = [sum(row["cpu"] for row in part if (row["id"], row["trial"]) in twice) for part in (rows, fast)]
+    lines += [
+        "",
+        f"On the fast path: {len(fast)} of {len(rows)} submissions, with {spent[0] / max(spent[1], 1e-9):.1f} times "
+        f"less CPU time; {len(unlike)} differences in outcome, tests or messages.",
+        "",
+        *(f"* {line[:400]}" for line in unlike),
+    ]
     problems = {row["id"]: row for row in rows}
     doubts = {name: row["doubts"] for name, row in problems.items() if row["doubts"]}
     lines += ["", f"{len(problems)} problems; tools: {tools(rows)}.", ""]
@@ -116,10 +163,9 @@ def main() -> int:
     found = [problem for problem in read_problems(Path(folder)) if problem.needs is Needs.OPEN_TOOLS]
     todo = [problem for problem in found if problem.id not in known and options.only in problem.id]
     print(f"{len(todo)} problems to grade, {len(known)} done before")
-    started = time.perf_counter()
     asyncio.run(grade_problems(todo, options.jobs, options.timeout, options.resume))
     rows = [json.loads(line) for line in options.resume.read_text().splitlines()]
-    text = table(rows, time.perf_counter() - started)
+    text = table(rows)
     print(text)
     if options.write:
         TABLE.write_text(text)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 
 from rtl_agent.grading.channel import Channel, Message, open_channel
 from rtl_agent.grading.diagnostics import icarus_diagnostics, verilator_diagnostics, yosys_diagnostics
@@ -11,11 +12,12 @@ from rtl_agent.grading.submission import Submission
 from rtl_agent.grading.syntax import SyntaxReport, check_syntax
 from rtl_agent.grading.verdict import ServiceVerdict, judge_service
 from rtl_agent.grading.workspace import RUNDIR, open_workspace, service_env, write_targets
-from rtl_agent.problems import Problem, Service
+from rtl_agent.problems import Harness, Problem, Service
 from rtl_agent.sandbox import MIB, Box, CommandResult, Ended, Limits, Sandbox, SandboxError
 from rtl_agent.toolchain import Toolchain
 
 _LOG_CHARACTERS = 6000
+_CHANCE = re.compile(r"\b(random|secrets|uuid|urandom|time|datetime|hash|id|numpy|np)\b")
 _LOGS = (("lint_results.log", verilator_diagnostics), ("synth.log", yosys_diagnostics))
 
 
@@ -37,6 +39,7 @@ class ExactPath:
         self._sandbox = sandbox
         self._toolchain = toolchain
         self._limits = Limits(wall_seconds=timeout_seconds, cpu_seconds=timeout_seconds, file_bytes=64 * MIB)
+        self._fixed_items: dict[tuple[str, str], tuple[Harness, list[str]]] = {}
 
     async def compile(self, problem: Problem, service: Service, submission: Submission) -> SyntaxReport:
         """The syntax stage alone."""
@@ -52,7 +55,7 @@ class ExactPath:
         with open_channel() as channel:
             async with open_workspace(self._sandbox, self._toolchain, problem, service, channel) as box:
                 env = service_env(self._toolchain, problem, service, channel, seed)
-                expected = await self._expected_items(box, service, env, channel)
+                expected = await self._expected_items(box, problem, service, env, channel)
                 await write_targets(box, submission.files)
                 syntax = await check_syntax(box, service, env) if with_syntax else None
                 done = await box.run(service.argv, env=env, cwd=RUNDIR, limits=self._limits, pass_fds=(channel.far_fd,))
@@ -63,17 +66,27 @@ class ExactPath:
         return ServiceRun(verdict, diagnostics, kept_log(done), done.cpu_seconds, syntax)
 
     async def _expected_items(
-        self, box: Box, service: Service, env: dict[str, str], channel: Channel
+        self, box: Box, problem: Problem, service: Service, env: dict[str, str], channel: Channel
     ) -> list[str] | None:
-        """The pytest items that there are without the design; None for a service that does not run pytest."""
+        """The pytest items that there are without the design; None for a service that does not run pytest.
+
+        Asked anew for each job, unless they cannot depend on its seed: collecting takes a third of a grade's CPU.
+        """
         if not uses_pytest(service):
             return None
+        key = (problem.id, service.name)
+        harness, known = self._fixed_items.get(key, (None, []))
+        if harness is problem.harness:
+            return known
         collecting = {**env, "RTL_AGENT_COLLECT": "1"}
         done = await box.run(service.argv, env=collecting, cwd=RUNDIR, limits=self._limits, pass_fds=(channel.far_fd,))
         messages = channel.take()
         if not any(message.get("kind") == "hello" for message in messages):
             raise SandboxError(f"service {service.name} did not start: {_tail(done)}")
-        return [name for message in messages if message.get("kind") == "collected" for name in message["items"]]
+        items = [name for message in messages if message.get("kind") == "collected" for name in message["items"]]
+        if not depends_on_chance(problem, service):
+            self._fixed_items[key] = (problem.harness, items)
+        return items
 
 
 def uses_pytest(service: Service) -> bool:
@@ -99,8 +112,22 @@ def verdict_of(
 
 def simulates(problem: Problem, service: Service) -> bool:
     """Whether the Python files that a service's command names start cocotb's runner."""
+    return "get_runner" in _named_text(problem, service)
+
+
+def depends_on_chance(problem: Problem, service: Service) -> bool:
+    """Whether the items of a service may differ from job to job: what it runs draws numbers, looks at the clock, or
+    imports other files of the harness, which may."""
+    text = _named_text(problem, service)
+    own = {PurePosixPath(path).stem for path in problem.harness.files if path.endswith(".py")}
+    imported = set(re.findall(r"\bimport\s+(\w+)|\bfrom\s+(\w+)", text))
+    return bool(_CHANCE.search(text)) or any(name in own for pair in imported for name in pair) or not text
+
+
+def _named_text(problem: Problem, service: Service) -> str:
+    """The Python files that a service's command names."""
     named = re.findall(r"/src/(\S+?\.py)", " ".join(service.argv))
-    return any("get_runner" in problem.harness.files.get(f"src/{name}", "") for name in named)
+    return "\n".join(problem.harness.files.get(f"src/{name}", "") for name in named)
 
 
 def _judge(

@@ -50,6 +50,8 @@ class FastPath:
     @asynccontextmanager
     async def _warm_box(self, flavour: str) -> AsyncIterator[WarmBox]:
         idle = self._idle.setdefault(flavour, [])
+        while idle and idle[-1].outdated:
+            await idle.pop().aclose()
         if idle:
             box = idle.pop()
         else:

@@ -39,7 +39,13 @@ class WarmBox:
         self._stack = AsyncExitStack()
         self._life: asyncio.Task[CommandResult] | None = None
         self._jobs = 0
+        self._tools = toolchain.fingerprint()
         self.broken = False
+
+    @property
+    def outdated(self) -> bool:
+        """A tool was upgraded since this box started."""
+        return self._tools != self._toolchain.fingerprint()
 
     async def start(self) -> None:
         """Open the box and wait until both Pythons are ready."""

@@ -74,6 +74,15 @@ class Toolchain:
         yosys = self.tools.get("yosys")
         return {"/proc/self/exe": str(yosys.path)} if yosys and yosys.path else {}
 
+    def fingerprint(self) -> tuple[tuple[str, int, int], ...]:
+        """What changes when a tool is replaced: a warm process still has the old one."""
+        found = []
+        for tool in self.tools.values():
+            if tool.path is not None and tool.path.exists():
+                status = tool.path.stat()
+                found.append((tool.name, status.st_mtime_ns, status.st_size))
+        return tuple(found)
+
     def warm_start(self) -> Path:
         """The directory of the module that keeps a simulator warm; ToolMissing where it cannot be built."""
         iverilog = self.tool("iverilog")
