@@ -5,7 +5,7 @@ import sys
 import typer
 
 from rtl_agent import __version__
-from rtl_agent.cli import console, demo, doctor, grade, problems
+from rtl_agent.cli import bench, console, demo, doctor, grade, problems
 from rtl_agent.grading import CannotGrade
 from rtl_agent.problems import BadRecord, NoSuchProblems
 from rtl_agent.sandbox import SandboxError
@@ -19,6 +19,7 @@ app = typer.Typer(
     add_completion=False,
 )
 app.add_typer(problems.app, name="problems")
+app.add_typer(bench.app, name="bench")
 app.command("grade")(grade.grade)
 app.command("demo")(demo.demo)
 app.command("doctor")(doctor.doctor)

@@ -10,7 +10,7 @@ from rtl_agent.grading.warm import WarmAnswer, WarmBox
 from rtl_agent.grading.workspace import service_env
 from rtl_agent.problems import Problem, Service
 from rtl_agent.sandbox import MIB, CommandResult, Ended, Sandbox
-from rtl_agent.toolchain import Toolchain
+from rtl_agent.toolchain import Toolchain, ToolMissing
 
 
 class FastPath:
@@ -26,6 +26,10 @@ class FastPath:
         for service in problem.harness.services:
             if pytest_command(service) is None:
                 return f"service {service.name} is more than one pytest command"
+        try:
+            self._toolchain.warm_start()
+        except ToolMissing as missing:
+            return str(missing)
         return ""
 
     async def run(self, problem: Problem, service: Service, submission: Submission, seed: int) -> ServiceRun:

@@ -9,7 +9,7 @@ from rtl_agent.grading.fast import FastPath
 from rtl_agent.grading.submission import Submission
 from rtl_agent.grading.syntax import SyntaxReport
 from rtl_agent.problems import Problem
-from rtl_agent.sandbox import Sandbox
+from rtl_agent.sandbox import Sandbox, SandboxError
 from rtl_agent.toolchain import Toolchain
 
 
@@ -52,12 +52,18 @@ class Paths:
         if self._path is not Path.EXACT:
             obstacle = self._fast.why_not(problem)
             if not obstacle:
-                runs = [
-                    await self._fast.run(problem, service, submission, seed) for service in problem.harness.services
-                ]
-                return Judged(runs, await self._syntax(problem, submission, runs), Path.FAST, why)
+                try:
+                    return await self._judge_fast(problem, submission, seed, why)
+                except SandboxError as error:
+                    if self._path is Path.FAST:
+                        raise
+                    obstacle = f"the fast path failed: {error}"
             why = obstacle
         return await self._judge_exactly(problem, submission, seed, why)
+
+    async def _judge_fast(self, problem: Problem, submission: Submission, seed: int, why: str) -> Judged:
+        runs = [await self._fast.run(problem, service, submission, seed) for service in problem.harness.services]
+        return Judged(runs, await self._syntax(problem, submission, runs), Path.FAST, why)
 
     async def _syntax(self, problem: Problem, submission: Submission, runs: Sequence[ServiceRun]) -> SyntaxReport:
         """What the harness has compiled does compile; the compiler is asked again only where it has not."""

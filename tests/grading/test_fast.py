@@ -237,6 +237,22 @@ async def test_a_service_that_is_no_pytest_command_takes_the_exact_path(bundled:
     assert "more than one pytest command" in grade.path_reason
 
 
+async def test_without_the_vpi_module_everything_takes_the_exact_path(
+    bundled: dict[str, Problem], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rtl_agent.toolchain import Toolchain, ToolMissing
+
+    def missing(self: Toolchain) -> File:
+        raise ToolMissing("cc", "there is no compiler")
+
+    monkeypatch.setattr(Toolchain, "warm_start", missing)
+    problem = bundled[ARBITER]
+    async with Grader(jobs=1) as grader:
+        grade = await grader.grade(problem, submit(problem, design(problem)))
+    assert (grade.outcome, grade.path) == (Outcome.PASSED, "exact")
+    assert "there is no compiler" in grade.path_reason
+
+
 @pytest.mark.cvdp
 def test_most_of_cvdp_is_plain(cvdp: File) -> None:
     services = [
