@@ -1,0 +1,1 @@
+"""What grading costs: CPU for each grade, throughput, and memory over thousands of grades."""

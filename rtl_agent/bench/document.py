@@ -1,0 +1,64 @@
+"""docs/benchmarks.md: a section for each benchmark, replaced by the run that measured it anew."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from rtl_agent.bench.report import Table
+
+PLACE = Path("docs/benchmarks.md")
+SECTIONS = ("grader", "throughput", "soak")
+TITLES = {"grader": "CPU for each grade", "throughput": "Throughput and memory", "soak": "Thousands of grades in a row"}
+_HEAD = """\
+# Benchmarks of the grader
+
+Every table was written by the command above it. Variants run in turns in one run, each round beginning with another
+one, so compare numbers of one table, and ratios rather than milliseconds: on a busy machine all of them grow.
+"""
+_EXPLAINED = {
+    "grader": """\
+CPU is user + system time.
+
+* **as CVDP runs it**: the service's command of the compose file, `pytest` started from nothing, in a box that is open
+  before and without our probe. Only the command's own processes count; starting a container is left out.
+* **exact**, **fast**: a whole `Grader.grade`: interface, syntax, tests, verdict. Counted is this process and everything
+  below it: the sandbox's processes, boxes that open and close, warm processes that stay, and what they forked. The fast
+  path's boxes are open before; its first grade, which starts them, is in a table of its own.
+* **own**: what no grader can save: the compiler's CPU, and the simulator's CPU from the start of the first cocotb test
+  to the end of the last, measured inside a cold run of the same harness. Importing and collecting are left out.
+  **compile** is the compiler's part of it.
+* **floor**: `iverilog` and `vvp` with the arbiter's tests written in Verilog, cycle for cycle; no Python.
+
+Every submission has a comment of its own, so nothing comes from a cache.""",
+    "throughput": """\
+The arbiter on the fast path, as many grades at a time as there are jobs, no cache. Memory is the proportional set size
+of every process below the grader's (warm harness, warm simulator, the sandbox's own, the one interface checker),
+divided by jobs; a page that several share counts once.""",
+    "soak": """\
+The fast path, memory sampled every 100 grades while nothing runs. Each submission has an outcome that it must get.
+Left behind is what the process has more of than after its first few grades: processes, open files, cgroups, mounts,
+files in the directory for temporary files.""",
+}
+
+
+def write_section(name: str, command: str, where: str, tables: Sequence[Table], place: Path = PLACE) -> None:
+    """Put this section in, in the order of SECTIONS; the others stay as they are."""
+    old = place.read_text() if place.exists() else ""
+    sections = {found: text for found in SECTIONS if (text := _find(old, found))}
+    parts = [f"## {TITLES[name]}", f"    {command}", f"{where}", _EXPLAINED[name]]
+    for table in tables:
+        parts.append(table.markdown())
+        if table.words:
+            parts.append("\n".join(f"* {sentence}" for sentence in table.words))
+    sections[name] = "\n\n".join(parts)
+    whole = [_HEAD.strip(), *(_marked(each, sections[each]) for each in SECTIONS if each in sections)]
+    place.write_text("\n\n".join(whole) + "\n")
+
+
+def _marked(name: str, text: str) -> str:
+    return f"<!-- {name} -->\n{text}\n<!-- end of {name} -->"
+
+
+def _find(text: str, name: str) -> str:
+    found = re.search(rf"<!-- {name} -->\n(.*?)\n<!-- end of {name} -->", text, re.DOTALL)
+    return found[1] if found else ""

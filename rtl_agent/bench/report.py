@@ -1,0 +1,122 @@
+"""Results as tables: the same rows for the terminal and for the document."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rtl_agent.bench.grader import (
+    COLD,
+    COMPILE,
+    EXACT,
+    FAST,
+    FLOOR,
+    LEAST_GAIN,
+    MOST_OVER_OWN,
+    OWN,
+    Measured,
+)
+from rtl_agent.bench.soak import FLAT_MIB, Soak
+from rtl_agent.bench.subjects import ARBITER, IN_WORDS
+from rtl_agent.bench.throughput import Throughput
+
+
+@dataclass(frozen=True)
+class Table:
+    heads: tuple[str, ...]
+    rows: Sequence[tuple[str, ...]]
+    words: tuple[str, ...] = ()  # sentences below it
+
+    def markdown(self) -> str:
+        lines = [self.heads, tuple("---" for _ in self.heads), *self.rows]
+        return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def grader_tables(results: Sequence[Measured]) -> list[Table]:
+    return [_cpu(results), _ratios(results), _first(results)]
+
+
+def _cpu(results: Sequence[Measured]) -> Table:
+    columns = (COLD, EXACT, FAST, OWN, COMPILE, FLOOR)
+
+    def cell(result: Measured, name: str) -> str:
+        ms = result.rounds.get(name)
+        return f"{result.median(name):.0f} ({min(ms):.0f})" if ms else ""
+
+    heads = ("CPU ms: median (least)", *columns)
+    return Table(heads, [(IN_WORDS[r.problem], *(cell(r, name) for name in columns)) for r in results])
+
+
+def _ratios(results: Sequence[Measured]) -> Table:
+    pairs = ((COLD, EXACT), (COLD, FAST), (FAST, OWN), (FAST, FLOOR))
+
+    def cell(result: Measured, pair: tuple[str, str]) -> str:
+        return f"{result.ratio(*pair):.2f}" if pair in result.pairs() else ""
+
+    heads = ("ratio: median over rounds", *(f"{over} : {under}" for over, under in pairs))
+    rows = [(IN_WORDS[r.problem], *(cell(r, pair) for pair in pairs)) for r in results]
+    return Table(heads, rows, tuple(targets(results)))
+
+
+def targets(results: Sequence[Measured]) -> list[str]:
+    """What we hold ourselves to, and whether it is so."""
+    said = []
+    for result in results:
+        if result.problem == ARBITER and {COLD, FAST, OWN} <= result.rounds.keys():
+            gain, over = result.ratio(COLD, FAST), result.ratio(FAST, OWN)
+            most = result.ratio(COLD, OWN)
+            said.append(
+                f"Arbiter, at least {LEAST_GAIN:g} times less CPU than as CVDP runs it: {_met(gain >= LEAST_GAIN)} "
+                f"({gain:.1f}; without any cost of grading it would be {most:.1f})."
+            )
+            said.append(
+                f"Arbiter, at most {MOST_OVER_OWN:g} times compiling and the harness's own Python: "
+                f"{_met(over <= MOST_OVER_OWN)} ({over:.2f})."
+            )
+    return said
+
+
+def _met(so: bool) -> str:
+    return "met" if so else "not met"
+
+
+def _first(results: Sequence[Measured]) -> Table:
+    rows = []
+    for result in results:
+        used = (result.first[path] for path in (EXACT, FAST))
+        cells = (text for one in used for text in (f"{one.cpu * 1000:.0f}", f"{one.wall * 1000:.0f}"))
+        rows.append((IN_WORDS[result.problem], *cells))
+    return Table(("first grade, ms", "exact, CPU", "exact, wall", "fast, CPU", "fast, wall"), rows)
+
+
+def throughput_table(results: Sequence[Throughput]) -> Table:
+    rows = []
+    base = results[0]
+    for one in results:
+        memory = (f"{size:.0f}" if size else "" for size in (one.idle_mib, one.private_mib, one.busy_mib))
+        gain = one.per_second / base.per_second
+        rows.append(
+            (one.path, str(one.jobs), f"{one.per_second:.2f}", f"{gain:.1f}", f"{one.cpu_ms:.0f}", *memory),
+        )
+    memory_heads = ("MiB per job, waiting", "of it private", "MiB per job, grading")
+    return Table(("path", "jobs", "grades / s", "ratio", "CPU ms / grade", *memory_heads), rows)
+
+
+def soak_table(soak: Soak) -> Table:
+    first, last = soak.samples[0], soak.samples[-1]
+    outcomes = ", ".join(f"{count} {name}" for name, count in sorted(soak.outcomes.items()))
+    kinds = ", ".join(f"{count} {name}" for name, count in sorted(soak.kinds.items()))
+    left = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in soak.left.items() if count) or "nothing"
+    rows = [
+        ("submissions", kinds),
+        ("outcomes", outcomes),
+        ("`error` outcomes", str(soak.outcomes["error"])),
+        ("verdicts other than expected", str(len(soak.unexpected))),
+        ("host, MiB", _memory(first.host_mib, last.host_mib, soak.host_slope)),
+        ("boxes, MiB", _memory(first.boxes_mib, last.boxes_mib, soak.boxes_slope)),
+        ("left behind", left),
+    ]
+    words = (f"Flat is less than {FLAT_MIB:g} MiB for each 1,000 grades. As a whole: {_met(soak.good)}.",)
+    return Table((f"{soak.grades:,} grades in a row", ""), rows, (*words, *soak.unexpected[:5]))
+
+
+def _memory(first: float, last: float, slope: float) -> str:
+    return f"{first:.1f} at the first sample, {last:.1f} at the last; {slope:+.2f} for each 1,000 grades"
