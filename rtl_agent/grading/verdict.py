@@ -158,5 +158,6 @@ def _first_line(words: str) -> str:
 
 
 def _last_line(words: str) -> str:
+    """What a traceback comes to; pytest marks that line with an E."""
     lines = [line.strip() for line in words.splitlines() if line.strip()]
-    return lines[-1] if lines else "failed"
+    return lines[-1].removeprefix("E ").strip() if lines else "failed"
