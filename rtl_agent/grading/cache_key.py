@@ -10,7 +10,7 @@ from rtl_agent.problems import Problem
 
 
 class GradeKeys:
-    """Makes keys; remembers the hash of each problem, whose files are most of the work (0.2 ms of 0.25)."""
+    """Makes keys; remembers the hash of each problem, whose files are most of the work (52 of 67 µs)."""
 
     def __init__(self, *, timeout_seconds: float, path: Path) -> None:
         self._settings = [timeout_seconds, path.value]

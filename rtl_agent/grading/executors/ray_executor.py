@@ -1,6 +1,7 @@
 """Jobs on a Ray cluster. A node that dies costs a retry on another one, not a grade."""
 
 import asyncio
+import logging
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
@@ -12,6 +13,7 @@ from rtl_agent.grading.grade import Grade, Outcome
 from rtl_agent.grading.paths import Path
 from rtl_agent.problems import Flavour
 
+_log = logging.getLogger(__name__)
 _TRIES = 3
 _STOP_SECONDS = 30.0  # a cancelled job ends its box in 0.1 s
 
@@ -64,12 +66,13 @@ class RayExecutor:
         pool = await self._opened()
         tried: set[str] = set()
         grade = error_grade(job, "not tried")
-        for _ in range(_TRIES):
+        for number in range(1, _TRIES + 1):
             worker = await pool.take(avoid=tried)
             tried.add(worker.node)
             grade = await self._run_on(pool, worker, job)
             if grade.outcome is not Outcome.ERROR:
                 break
+            _log.warning("%s: try %d of %d: %s", job.problem.id, number, _TRIES, grade.reasons[0])
         return grade
 
     async def aclose(self) -> None:
@@ -100,7 +103,13 @@ class RayExecutor:
         self._connected_here = True
 
     async def _run_on(self, pool: WorkerPool, worker: Worker, job: GradeJob) -> Grade:
-        reference = worker.actor.grade.remote(job)
+        try:
+            reference = worker.actor.grade.remote(job)
+        except self._ray.exceptions.RayError as error:
+            return _lost(pool, worker, job, error)
+        except Exception:  # a job that cannot be pickled
+            pool.give_back(worker)
+            raise
         answer = asyncio.wrap_future(reference.future())
         try:
             grade: Grade = await asyncio.shield(answer)
@@ -115,8 +124,7 @@ class RayExecutor:
             pool.give_back(worker)
             return error_grade(job, f"node {worker.node[:12]}: {error.cause!r}")
         except self._ray.exceptions.RayError as error:
-            pool.discard(worker)
-            return error_grade(job, f"node {worker.node[:12]} was lost: {_first_line(error)}")
+            return _lost(pool, worker, job, error)
         pool.give_back(worker)
         return grade
 
@@ -124,11 +132,13 @@ class RayExecutor:
         """The job's box is gone before its worker gets another one; a worker that does not obey is ended."""
         self._ray.cancel(reference)
         done, _ = await asyncio.wait([answer], timeout=_STOP_SECONDS)
-        if done and not isinstance(answer.exception(), self._ray.exceptions.ActorDiedError):
+        if done and not isinstance(answer.exception(), self._ray.exceptions.RayActorError):
             pool.give_back(worker)
         else:
             pool.discard(worker)
 
 
-def _first_line(error: Exception) -> str:
-    return next(iter(str(error).strip().splitlines()), type(error).__name__)
+def _lost(pool: WorkerPool, worker: Worker, job: GradeJob, error: Exception) -> Grade:
+    pool.discard(worker)
+    said = next(iter(str(error).strip().splitlines()), type(error).__name__)
+    return error_grade(job, f"node {worker.node[:12]} was lost: {said}")
