@@ -242,7 +242,7 @@ async def test_a_service_that_is_no_pytest_command_takes_the_exact_path(bundled:
     "test_runner",
     [
         "import pytest\n@pytest.fixture\ndef width():\n    return 1\ndef test_dut(width):\n    run()\n",
-        "import pytest\nclass TestDut:\n    def test_one(self):\n        run()\n    def test_two(self):\n        run()\n",
+        "class TestDut:\n    def test_one(self):\n        run()\n    def test_two(self):\n        run()\n",
         "import pytest\n@pytest.mark.parametrize('a', [1, 2])\n@pytest.mark.parametrize('b', ['x', 'y'], ids=str)\n"
         "def test_dut(a, b):\n    run()\n",
         "import pytest\n@pytest.mark.skip\ndef test_not():\n    run()\n"
