@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from tests.grading.processes import descendants
@@ -29,10 +30,9 @@ NODE = {
 class TwoNodes:
     """Both have one CPU. The driver is on the first; nodes can be added, and killed."""
 
-    def __init__(self, temporary: str) -> None:
+    def __init__(self) -> None:
         from ray.cluster_utils import Cluster
 
-        self._temporary = temporary
         self._cluster = Cluster()
         self.head = self.add()
         self.add()
@@ -42,7 +42,7 @@ class TwoNodes:
         return str(self._cluster.address)
 
     def add(self) -> Any:
-        return self._cluster.add_node(wait=False, temp_dir=self._temporary, **NODE)
+        return self._cluster.add_node(wait=False, **NODE)
 
     def kill(self, node: Any) -> None:
         """As a machine dies: SIGKILL, no farewell."""
@@ -54,15 +54,18 @@ class TwoNodes:
 
 @contextmanager
 def two_nodes() -> Iterator[TwoNodes]:
-    os.environ.update(SETTINGS, RAY_AUTH_TOKEN=secrets.token_hex(32))
     temporary = tempfile.mkdtemp(prefix="ray-", dir="/tmp")  # sockets have at most 107 characters
-    before = descendants(os.getpid())
+    Path(temporary, "ray").mkdir()  # Ray notes the cluster's address there, and does not make the directory
+    before, environment = descendants(os.getpid()), dict(os.environ)
+    os.environ.update(SETTINGS, RAY_TMPDIR=temporary, RAY_AUTH_TOKEN=secrets.token_hex(32))
     try:
-        cluster = TwoNodes(temporary)
+        cluster = TwoNodes()
         try:
             yield cluster
         finally:
             cluster.close()
         assert not (left := descendants(os.getpid()) - before), f"processes of Ray are left: {left}"
     finally:
+        os.environ.clear()
+        os.environ.update(environment)
         shutil.rmtree(temporary, ignore_errors=True)

@@ -272,7 +272,9 @@ async def test_one_of_two_can_be_cancelled_and_both() -> None:
 async def test_two_thousand_wait_without_files_or_boxes_and_can_be_cancelled() -> None:
     problem, sandbox = plain(), CountingSandbox()
     async with Grader(jobs=2, path=Path.EXACT, sandbox=sandbox) as grader:
-        await grader.grade(problem, submit(problem, {"rtl/dut.sv": INVERTER}))
+        # Two at once: a slot's lock file stays open once it was needed.
+        first = [submit(problem, {"rtl/dut.sv": text}) for text in (INVERTER, WIRE)]
+        await asyncio.gather(*(grader.grade(problem, submission) for submission in first))
         before, most, most_boxes = open_files(), 0, 0
         submissions = [submit(problem, {"rtl/dut.sv": f"// {number}\n{HUNG}"}) for number in range(2000)]
         tasks = [asyncio.create_task(grader.grade(problem, submission)) for submission in submissions]
