@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 from rtl_agent.grading.channel import Channel, Message, open_channel
 from rtl_agent.grading.diagnostics import icarus_diagnostics, verilator_diagnostics, yosys_diagnostics
 from rtl_agent.grading.grade import Diagnostic
+from rtl_agent.grading.hiding import hidden_parts
 from rtl_agent.grading.submission import Submission
 from rtl_agent.grading.syntax import SyntaxReport, check_syntax
 from rtl_agent.grading.verdict import ServiceVerdict, judge_service
@@ -60,7 +61,7 @@ class ExactPath:
                 syntax = await check_syntax(box, service, env) if with_syntax else None
                 done = await box.run(service.argv, env=env, cwd=RUNDIR, limits=self._limits, pass_fds=(channel.far_fd,))
                 messages = channel.take()
-                verdict, diagnostics = verdict_of(problem, service, expected, messages, done)
+                verdict, diagnostics = verdict_of(problem, service, submission, expected, messages, done)
                 if not verdict.passed:
                     diagnostics += tuple(await _logged_diagnostics(box))
         return ServiceRun(verdict, diagnostics, kept_log(done), done.cpu_seconds, syntax)
@@ -100,12 +101,16 @@ def kept_log(done: CommandResult) -> str:
 def verdict_of(
     problem: Problem,
     service: Service,
+    submission: Submission,
     expected: Sequence[str] | None,
     messages: Sequence[Message],
     done: CommandResult,
 ) -> tuple[ServiceVerdict, tuple[Diagnostic, ...]]:
     """The verdict, and what the compiler said where the harness could not build."""
     verdict = _judge(problem, service, expected, messages, done)
+    if hidden := hidden_parts(problem, " ".join(service.argv) + _named_text(problem, service), submission):
+        score = min(verdict.score, 0.999)
+        verdict = replace(verdict, passed=False, score=score, reasons=(*hidden, *verdict.reasons))
     lines = (line for said in verdict.failed_builds for line in icarus_diagnostics(said))
     return verdict, tuple(dict.fromkeys(lines))
 

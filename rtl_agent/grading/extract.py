@@ -7,12 +7,11 @@ from typing import Any
 from rtl_agent.grading.submission import Submission, submit
 from rtl_agent.problems import Problem
 
-_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n`]*\n(.*?)^[ \t]*\1[ \t]*$", re.DOTALL | re.MULTILINE)
-_OPEN_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n`]*$", re.MULTILINE)
+_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})[^\n`]*")
 _CODE_START = re.compile(
     r"\s*(//|/\*|\(\*|`\w|(module|package|interface|import|typedef|primitive|macromodule|program)\b)", re.ASCII
 )
-_CODE_END = re.compile(r"^\s*end(module|package|interface|primitive|program)\b", re.MULTILINE)
+_CODE_END = re.compile(r"^[ \t]*end(module|package|interface|primitive|program)\b", re.MULTILINE)
 MAX_REPLY = 4 * 1024 * 1024
 
 
@@ -38,13 +37,13 @@ def after_thinking(reply: str) -> str | None:
 
 def _one_file(problem: Problem, text: str) -> Submission:
     target = problem.targets[0]
-    block = first_block(text)
+    block, unclosed = first_block(text)
     named = _named_files(block if block is not None else text)
     if named is not None and target in named:
         return submit(problem, named)
     if block is not None:
         return submit(problem, {target: block})
-    if _OPEN_FENCE.search(text):
+    if unclosed:
         return Submission({}, (), "the code block is not closed: the reply was cut off")
     if _CODE_START.match(text) and _CODE_END.search(text):
         return submit(problem, {target: text.strip() + "\n"})
@@ -58,14 +57,26 @@ def _several_files(problem: Problem, text: str) -> Submission:
     return submit(problem, {path: _unfenced(content) for path, content in named.items()})
 
 
-def first_block(text: str) -> str | None:
-    """The text inside the first fenced block."""
-    match = _FENCE.search(text)
-    return match[2] if match else None
+def first_block(text: str) -> tuple[str | None, bool]:
+    """The text inside the first fenced block, and whether one was opened and never closed.
+
+    By lines, not by one pattern: that took time by the square of a hostile reply's length.
+    """
+    marker = ""
+    inside: list[str] = []
+    for line in text.splitlines(keepends=True):
+        bare = line.rstrip("\r\n")
+        if marker:
+            if bare.strip(" \t") == marker:
+                return "".join(inside), False
+            inside.append(line)
+        elif opening := _FENCE.fullmatch(bare):
+            marker = opening[1]
+    return None, bool(marker)
 
 
 def _unfenced(text: str) -> str:
-    block = first_block(text)
+    block, _ = first_block(text)
     return text if block is None else block
 
 
@@ -76,7 +87,7 @@ def _named_files(text: str) -> dict[str, str] | None:
         return None
     try:
         document: Any = json.loads(text[start : end + 1], strict=False)
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):  # a number of 5,000 digits is a ValueError of its own
         return None
     entries = document.get("code", document) if isinstance(document, dict) else None
     files: dict[str, str] = {}

@@ -1,5 +1,6 @@
 """The fast path: the same services and the same verdict, in boxes whose Python and simulator are warm."""
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -11,6 +12,8 @@ from rtl_agent.grading.workspace import service_env
 from rtl_agent.problems import Problem, Service
 from rtl_agent.sandbox import MIB, CommandResult, Ended, Sandbox
 from rtl_agent.toolchain import Toolchain, ToolMissing
+
+_WAVES = re.compile(r"\.(fst|vcd)\b")
 
 
 class FastPath:
@@ -26,6 +29,8 @@ class FastPath:
         for service in problem.harness.services:
             if pytest_command(service) is None:
                 return f"service {service.name} is more than one pytest command"
+        if any(_WAVES.search(text) for path, text in problem.harness.files.items() if path.endswith(".py")):
+            return "the harness handles wave files, and a warm simulator writes none"
         try:
             self._toolchain.warm_start()
         except ToolMissing as missing:
@@ -49,7 +54,7 @@ class FastPath:
         }
         async with self._warm_box(problem.harness.flavour) as box:
             answer = await box.run(job)
-        return _as_run(problem, service, answer)
+        return _as_run(problem, service, submission, answer)
 
     @asynccontextmanager
     async def _warm_box(self, flavour: str) -> AsyncIterator[WarmBox]:
@@ -75,7 +80,7 @@ class FastPath:
                 await boxes.pop().aclose()
 
 
-def _as_run(problem: Problem, service: Service, answer: WarmAnswer) -> ServiceRun:
+def _as_run(problem: Problem, service: Service, submission: Submission, answer: WarmAnswer) -> ServiceRun:
     output = answer.output.encode()
     done = CommandResult(
         ended=Ended.WALL_TIME
@@ -92,5 +97,5 @@ def _as_run(problem: Problem, service: Service, answer: WarmAnswer) -> ServiceRu
         max_rss_bytes=0,
     )
     expected = [name for message in answer.messages if message.get("kind") == "collected" for name in message["items"]]
-    verdict, diagnostics = verdict_of(problem, service, expected, answer.messages, done)
+    verdict, diagnostics = verdict_of(problem, service, submission, expected, answer.messages, done)
     return ServiceRun(verdict, diagnostics, kept_log(done), answer.cpu_seconds, None)

@@ -13,6 +13,7 @@ PROBE = Path(__file__).parent / "probe"
 PROBE_INSIDE = "/opt/rtl-agent/probe"
 RUNDIR = "/code/rundir"
 
+READ_ONLY = ("/code/docs", "/code/rtl", "/code/verif")
 _DIRECTORIES = ("/code/docs", "/code/rtl", "/code/verif", RUNDIR, "/rundir/harness")
 
 
@@ -44,8 +45,10 @@ async def open_workspace(
 
 
 async def write_targets(box: Box, files: Mapping[str, str]) -> None:
+    """The design; then nothing but the run directory can be written: a harness may read expectations from the rest."""
     for path, text in files.items():
         await box.write(f"/code/{path}", text.encode(errors="replace"))
+    await box.run(["chmod", "-R", "a-w", *READ_ONLY])
 
 
 def service_env(

@@ -23,7 +23,7 @@ def read_services(files: Mapping[str, str]) -> tuple[Service, ...]:
         raise BadField(f"harness.{COMPOSE_FILE}", "is missing")
     try:
         document = yaml.safe_load(files[COMPOSE_FILE])
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # a date of 99 months is a ValueError
         raise BadField(f"harness.{COMPOSE_FILE}", f"is no YAML: {error}") from error
     services = document.get("services") if isinstance(document, dict) else None
     if not isinstance(services, dict) or not services:
@@ -39,7 +39,7 @@ def _read_service(name: str, body: Any, files: Mapping[str, str]) -> Service:
         name=name,
         argv=_read_command(body.get("command"), f"{field}.command"),
         env=_read_environment(body, files, field),
-        src_writable=_src_is_writable(body.get("volumes")),
+        src_writable=_src_is_writable(body.get("volumes"), f"{field}.volumes"),
     )
 
 
@@ -63,8 +63,8 @@ def _read_command(command: Any, field: str) -> tuple[str, ...]:
 def _read_environment(body: Mapping[str, Any], files: Mapping[str, str], field: str) -> dict[str, str]:
     env: dict[str, str] = {}
     names = body.get("env_file") or []
-    for entry in [names] if isinstance(names, (str, dict)) else names:
-        name = str(entry["path"] if isinstance(entry, dict) else entry)
+    for entry in names if isinstance(names, list) else [names]:
+        name = str(entry.get("path") if isinstance(entry, dict) else entry)
         path = str(PurePosixPath(name))
         if path not in files:
             raise BadField(f"{field}.env_file", f"{name} is not among the harness's files")
@@ -72,6 +72,8 @@ def _read_environment(body: Mapping[str, Any], files: Mapping[str, str], field: 
     extra = body.get("environment") or {}
     if isinstance(extra, list):
         extra = dict(str(item).split("=", 1) for item in extra if "=" in str(item))
+    if not isinstance(extra, dict):
+        raise BadField(f"{field}.environment", "is neither a mapping nor a list")
     env.update({str(key): "" if value is None else str(value) for key, value in extra.items()})
     return env
 
@@ -92,8 +94,10 @@ def parse_env_file(text: str) -> dict[str, str]:
     return env
 
 
-def _src_is_writable(volumes: Any) -> bool:
+def _src_is_writable(volumes: Any, field: str) -> bool:
     """Whether /src is mounted for writing. A harness that mounts no /src gets it read-only."""
+    if volumes is not None and not isinstance(volumes, list):
+        raise BadField(field, "is no list")
     for volume in volumes or []:
         if isinstance(volume, dict):
             target, read_only = str(volume.get("target", "")), bool(volume.get("read_only"))

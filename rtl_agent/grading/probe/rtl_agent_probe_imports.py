@@ -4,7 +4,8 @@ RTL can create files wherever its process may, and cocotb puts the current direc
 writes `difflib.py` there has its text run as Python by the next lazy import. It can also overwrite a compiled
 simulation that the harness runs a second time, and such a file may load a native module. So:
 
-* directories outside the Python installation offer only the source files that they held when first looked at;
+* directories outside the Python installation offer only the source files that they held when first looked at, and
+  only unchanged: $dumpfile replaces files without write permission where it may write to their directory;
 * before each simulation pytest's process compares those directories and the compiled file with what it saw before.
 """
 
@@ -49,11 +50,15 @@ class _FrozenDirectory:
 
     def __init__(self, path):
         self._inner = importlib.machinery.FileFinder(path, (_SourceOnly, [".py"]))
-        self._names = frozenset(_names(path))
+        self._path = path
+        self._seen = {name: _identity(os.path.join(path, name)) for name in _names(path)}
 
     def find_spec(self, fullname, target=None):
         tail = fullname.rpartition(".")[2]
-        if tail in self._names or tail + ".py" in self._names:
+        source = tail + ".py"
+        if source in self._seen and _identity(os.path.join(self._path, source)) != self._seen[source]:
+            raise ImportError(f"{source} was changed while the design was simulated")
+        if tail in self._seen or source in self._seen:
             return self._inner.find_spec(fullname, target)
         return None
 

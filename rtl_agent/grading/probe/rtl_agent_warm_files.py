@@ -33,8 +33,22 @@ def lay_out(files, *, src_writable):
         inside = f"/{path}" if path.startswith("src/") else f"/code/{path}"
         write(inside, text, 0o444 if path.startswith("src/") else 0o644)
     if not src_writable:
-        for directory, _, _ in os.walk("/src"):
-            os.chmod(directory, 0o555)
+        _protect("/src")
+
+
+def put_design(files):
+    """The design; then nothing but the run directory can be written: a harness may read expectations from the rest."""
+    for path, text in files.items():
+        write(f"/code/{path}", text)
+    for directory in ("/code/docs", "/code/rtl", "/code/verif"):
+        _protect(directory)
+
+
+def _protect(top):
+    for directory, _, names in os.walk(top):
+        os.chmod(directory, 0o555)
+        for name in names:
+            os.chmod(os.path.join(directory, name), 0o444)
 
 
 def write(path, text, mode=0o644):

@@ -16,8 +16,7 @@ def run(job, simulator):
     rtl_agent_probe.activate()
 
     def put_design():
-        for path, text in job["design"].items():
-            rtl_agent_warm_files.write(f"/code/{path}", text)
+        rtl_agent_warm_files.put_design(job["design"])
 
     if job["plain"]:
         return rtl_agent_warm_items.run_file(job["plain"], put_design)

@@ -1,0 +1,29 @@
+"""Text that shows a linter or a synthesiser another design than the simulator sees, or tells it to look away.
+
+CVDP's lint and synthesis services take such text: a waiver in a comment passes the lint that was asked for. Here it
+fails the service, unless the file had it when it was given. A verdict is stricter than CVDP's here, and only here.
+"""
+
+import re
+
+from rtl_agent.grading.submission import Submission
+from rtl_agent.problems import Problem
+
+_TELLTALE = re.compile(
+    r"verilator\w*"  # /* verilator lint_off X */, `verilator_config, `ifdef VERILATOR, in any case
+    r"|\b(?:SYNTHESIS|YOSYS|FORMAL|__ICARUS__|COCOTB_SIM)\b"  # macros that a tool or a runner defines
+    r"|\b(?:synopsys|synthesis|pragma|cadence)\s+\w*(?:off|on)\b"
+    r"|\btranslate_(?:off|on)\b"
+    r"|\"DPI(?:-C)?\"|\$c\b|\$system\b",  # Yosys calls imported C functions while it elaborates
+    re.IGNORECASE,
+)
+_JUDGED_BY_TEXT = re.compile(r"\b(verilator|yosys)\b")
+
+
+def hidden_parts(problem: Problem, service_text: str, submission: Submission) -> tuple[str, ...]:
+    """What a submission hides from a service that lints or synthesises, in its own words."""
+    if not _JUDGED_BY_TEXT.search(service_text):
+        return ()
+    given = {found.lower() for text in problem.context.values() for found in _TELLTALE.findall(text)}
+    found = dict.fromkeys(word for text in submission.files.values() for word in _TELLTALE.findall(text))
+    return tuple(f"`{word}` hides code from a tool that judges it" for word in found if word.lower() not in given)
