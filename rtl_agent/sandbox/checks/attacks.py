@@ -21,6 +21,15 @@ async def check_init_cannot_be_harmed(sandbox: Sandbox) -> None:
         await expect_usable(box)
 
 
+async def check_processes_cannot_look_into_each_other(sandbox: Sandbox) -> None:
+    """A process can neither trace another one of its box nor take over its file descriptors."""
+    async with box_of(sandbox) as box:
+        victim = "import os, signal, time\nother = os.fork()\nif other == 0: time.sleep(20); os._exit(0)\n"
+        for call in ("libc.ptrace(16, other, 0, 0)", "libc.syscall(438, os.pidfd_open(other), 0, 0)"):
+            result = await python(box, LIBC + victim + f"print({call}); os.kill(other, signal.SIGKILL)")
+            expect(result.stdout.strip() == b"-1", result)
+
+
 async def check_kill_everything(sandbox: Sandbox) -> None:
     """A command that kills everything it can reach ends as a result; the box goes on working."""
     async with box_of(sandbox) as box:
