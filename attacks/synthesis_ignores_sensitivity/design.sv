@@ -11,7 +11,7 @@ module popcount (
     logic [32:0] at_least;
     logic [5:0]  sum;
     logic [5:0]  total;
-    wire         never;
+    reg          never;
     reg          synthesised = 1'b0;
     integer      i;
     integer      k;

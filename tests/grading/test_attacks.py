@@ -38,16 +38,23 @@ def read_expect(attack: Path) -> dict[str, Any]:
 
 
 def of_kind(kind: str) -> list[Any]:
-    """A parameter for each attack: slow ones are marked, holes that are known fail until they are closed."""
+    """A parameter for each attack, slow ones marked."""
     found = []
     for attack in sorted(path.parent for path in FOLDER.glob("*/expect.yaml")):
         expect = read_expect(attack)
         if expect.get("kind", "design") == kind:
             marks = [pytest.mark.slow] if expect.get("slow") else []
-            if "known_hole" in expect:
-                marks.append(pytest.mark.xfail(reason=expect["known_hole"], strict=True))
             found.append(pytest.param(attack, expect, id=attack.name, marks=marks))
     return found
+
+
+@pytest.fixture(autouse=True)
+def known_holes_fail(request: pytest.FixtureRequest) -> None:
+    """Until they are closed; the fast path may have closed one by how it works."""
+    params = request.node.callspec.params if hasattr(request.node, "callspec") else {}
+    if "known_hole" in params.get("expect", {}):
+        strict = params.get("path", GradingPath.EXACT) is GradingPath.EXACT
+        request.applymarker(pytest.mark.xfail(reason=params["expect"]["known_hole"], strict=strict))
 
 
 class Graders:
@@ -179,13 +186,14 @@ def check_grade(grade: Grade, expect: Mapping[str, Any]) -> None:
     assert grade.reasons or grade.outcome is Outcome.PASSED
     if grade.outcome is not Outcome.PASSED:
         assert grade.reward.total < grade.reward.maximum or grade.reward.maximum == 0, grade.reward
-    if expect.get("fools_pytest"):  # or the attack would be no attack
+    exact = grade.path == GradingPath.EXACT  # the fast path runs no final blocks, and dumps nothing
+    if exact and expect.get("fools_pytest"):  # or the attack would be no attack
         assert [test for test in grade.tests if not test.item], said
         assert all(test.passed for test in grade.tests if not test.item), said
     shown = "\n".join([*grade.reasons, *(test.message or "" for test in grade.tests), *map(str, grade.diagnostics)])
     for word in expect.get("log_must_have", ()):  # or the attack did not even start
         assert word in grade.log, said
-    for word in expect.get("said_must_have", ()):
+    for word in expect.get("said_must_have", ()) if exact else ():
         assert word in shown, said
     for word in (CANARY_WORD, *expect.get("log_must_not_have", ())):
         assert word not in grade.log, said
@@ -208,7 +216,7 @@ async def test_an_attack_gains_nothing(
     design = text_of(attack, expect, "design.sv", canary)
     grade = await grader.grade(problem, submit(problem, {problem.targets[0]: design}))
     check_grade(grade, expect)
-    if seconds < ORDINARY:  # it hangs, floods or fills: the job right after it is looked at
+    if seconds < ORDINARY or expect.get("next_job"):  # it hangs, floods or fills: look at the job right after it
         await expect_good_grade(grader, bundled[expect["problem"]])
 
 
