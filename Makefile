@@ -18,7 +18,8 @@ test: setup  ## lint, types, layering and all tests that are not slow
 	@$(BIN)/lint-imports
 	@$(BIN)/pytest -m "not slow" -n auto --maxprocesses 8
 
-test-all: setup  ## the same with the slow tests
+test-all: setup  ## the same with the slow tests, Ray among them
+	@$(BIN)/python -c 'import ray' 2>/dev/null || $(BIN)/pip install -qq --disable-pip-version-check -e '.[dev,ray]'
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports

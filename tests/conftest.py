@@ -32,6 +32,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.write_line(f"{count} tests over CVDP's data were left out: {CVDP} is not set", yellow=True)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Commands keep grades: tests must neither find a user's nor leave any."""
+    os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
+
+
 @pytest.fixture(scope="session")
 def cvdp() -> File:
     folder = File(os.environ[CVDP])

@@ -10,7 +10,7 @@ from rtl_agent.cli import console
 from rtl_agent.cli.console import Jobs
 from rtl_agent.cli.grade import Job, grade_all
 from rtl_agent.cli.grade_view import coloured
-from rtl_agent.grading import Grade, Outcome, parse_weights, submit
+from rtl_agent.grading import Grade, Grader, Outcome, submit
 from rtl_agent.problems import load_near_misses, load_problems
 
 _WRONG_EACH = 1
@@ -28,7 +28,7 @@ def demo(jobs: Jobs = None) -> None:
             problem = problems[miss.problem_id]
             todo.append(Job(problem, submit(problem, miss.files), miss.wrong))
     todo.sort(key=lambda job: job.problem.id)
-    grades = asyncio.run(grade_all(todo, parse_weights("staged"), jobs, 120.0))
+    grades = asyncio.run(grade_all(todo, Grader(jobs=jobs)))
     surprises = _print(todo, grades)
     console.out.print("Grade a design of your own: rtl-agent grade bundled --id ID --files DIR, or --response FILE")
     if any(graded.outcome is Outcome.ERROR for graded in grades):

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -28,10 +28,11 @@ from rtl_agent.cli.grade_view import print_grade, print_summary
 from rtl_agent.grading import (
     CannotGrade,
     Grade,
+    GradeCache,
     Grader,
     Outcome,
-    RewardWeights,
     Submission,
+    default_cache_path,
     extract,
     parse_weights,
     submit,
@@ -76,6 +77,10 @@ def grade(
     path: Annotated[
         RunPath, typer.Option(help="exact: as CVDP runs it; fast: warm; auto: fast where it can.")
     ] = RunPath.AUTO,
+    cache: Annotated[bool, typer.Option(help="Keep grades, and do not judge the same text twice.")] = True,
+    executor: Annotated[
+        Literal["local", "ray"], typer.Option(help="Where to judge: here, or on a Ray cluster.")
+    ] = "local",
     as_json: AsJson = False,
 ) -> None:
     """Judge answers. Exit code 0: all passed; 1: some failed; 2: bad usage or input; 3: our own fault."""
@@ -93,7 +98,9 @@ def grade(
         todo = _from_directory(problems, files)
     else:
         todo = _from_references(problems)
-    grades = asyncio.run(grade_all(todo, weights, jobs, timeout, path))
+    with GradeCache(default_cache_path() if cache else None) as kept:
+        grader = Grader(weights=weights, jobs=jobs, timeout_seconds=timeout, path=path, cache=kept, executor=executor)
+        grades = asyncio.run(grade_all(todo, grader))
     if as_json:
         console.print_json([{**graded.to_json(), "label": job.label} for job, graded in zip(todo, grades, strict=True)])
     elif len(grades) == 1:
@@ -111,11 +118,9 @@ def exit_code(grades: Sequence[Grade]) -> int:
     return console.ALL_PASSED
 
 
-async def grade_all(
-    todo: Sequence[Job], weights: RewardWeights, jobs: int | None, timeout: float, path: RunPath = RunPath.AUTO
-) -> list[Grade]:
+async def grade_all(todo: Sequence[Job], grader: Grader) -> list[Grade]:
     """Every job's grade, in order, with a bar that counts passes."""
-    async with Grader(weights=weights, jobs=jobs, timeout_seconds=timeout, path=path) as grader:
+    async with grader:
         with console.progress_bar("grading", len(todo)) as progress:
             passed = 0
 

@@ -6,7 +6,7 @@ import typer
 
 from rtl_agent import __version__
 from rtl_agent.cli import bench, console, demo, doctor, grade, problems
-from rtl_agent.grading import CannotGrade
+from rtl_agent.grading import CannotGrade, ExecutorFault
 from rtl_agent.problems import BadRecord, NoSuchProblems
 from rtl_agent.sandbox import SandboxError
 from rtl_agent.toolchain import ToolMissing
@@ -40,7 +40,7 @@ def run() -> None:
     except (BadRecord, NoSuchProblems, CannotGrade) as error:
         console.say_error(str(error))
         sys.exit(console.BAD_INPUT)
-    except (ToolMissing, SandboxError) as error:
+    except (ToolMissing, SandboxError, ExecutorFault) as error:
         console.say_error(f"{error}\n`rtl-agent doctor` tells what else is missing.")
         sys.exit(console.OUR_FAULT)
     except BrokenPipeError:

@@ -1,8 +1,10 @@
 """What a model wrote -> `Grade`: extract, interface, syntax, simulate, reward."""
 
+from rtl_agent.grading.cache import GradeCache, default_cache_path
+from rtl_agent.grading.executors import ExecutorFault, RayExecutor
 from rtl_agent.grading.extract import extract
 from rtl_agent.grading.grade import Diagnostic, Grade, Outcome, Reward, Stage, StageName, TestResult
-from rtl_agent.grading.grader import CannotGrade, Grader
+from rtl_agent.grading.grader import CannotGrade, Grader, GraderStats
 from rtl_agent.grading.paths import Path
 from rtl_agent.grading.reward import PRESETS, RewardWeights, parse_weights
 from rtl_agent.grading.submission import Submission, submit, submit_directory
@@ -12,10 +14,14 @@ __all__ = [
     "PRESETS",
     "CannotGrade",
     "Diagnostic",
+    "ExecutorFault",
     "Grade",
+    "GradeCache",
     "Grader",
+    "GraderStats",
     "Outcome",
     "Path",
+    "RayExecutor",
     "Reward",
     "RewardWeights",
     "Stage",
@@ -23,6 +29,7 @@ __all__ = [
     "Submission",
     "TestResult",
     "Validation",
+    "default_cache_path",
     "extract",
     "parse_weights",
     "submit",

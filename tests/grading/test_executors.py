@@ -30,7 +30,7 @@ def cluster() -> Iterator[TwoNodes]:
         yield nodes
 
 
-@pytest.fixture(params=["local", pytest.param("ray", marks=pytest.mark.xdist_group("ray"))])
+@pytest.fixture(params=["local", pytest.param("ray", marks=pytest.mark.slow)])
 def make(request: pytest.FixtureRequest) -> Make:
     """Makes an executor that runs two jobs at a time."""
     nodes: TwoNodes | None = request.getfixturevalue("cluster") if request.param == "ray" else None
@@ -143,7 +143,7 @@ async def test_closing_while_jobs_run_leaves_nothing(make: Make) -> None:
 # Ray alone.
 
 
-@pytest.mark.xdist_group("ray")
+@pytest.mark.slow
 async def test_a_node_that_dies_costs_a_retry_and_no_grade(cluster: TwoNodes, caplog: pytest.LogCaptureFixture) -> None:
     """A third node joins a batch under way, takes jobs, and is killed with one in its hands."""
     executor = RayExecutor(cluster.address, path=Path.EXACT)
@@ -165,7 +165,7 @@ async def test_a_node_that_dies_costs_a_retry_and_no_grade(cluster: TwoNodes, ca
     assert caplog.text.count("was lost") == 1
 
 
-@pytest.mark.xdist_group("ray")
+@pytest.mark.slow
 async def test_a_job_whose_retries_are_used_up_is_an_error(cluster: TwoNodes) -> None:
     """Whoever simulates is killed, each time. The workers come back, and the next job is graded."""
     executor, killed = RayExecutor(cluster.address, path=Path.EXACT), set()
@@ -193,7 +193,7 @@ async def test_a_job_whose_retries_are_used_up_is_an_error(cluster: TwoNodes) ->
         await executor.aclose()
 
 
-@pytest.mark.xdist_group("ray")
+@pytest.mark.slow
 async def test_a_grader_on_ray(cluster: TwoNodes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAY_ADDRESS", cluster.address)
     problem = plain()
