@@ -47,11 +47,12 @@ def test_the_meter_counts_children_that_live_and_theirs() -> None:
 
 
 async def test_one_round_of_the_grader() -> None:
-    (result,) = await grader.measure({INVERTER: subjects()[INVERTER]}, 1, find_toolchain())
+    variants = (grader.COLD, grader.FAST, grader.OWN)  # the exact path has tests enough
+    (result,) = await grader.measure({INVERTER: subjects()[INVERTER]}, 1, find_toolchain(), variants=variants)
     data = json.loads(json.dumps(result.to_json()))
-    assert set(data["cpu_ms"]) == {grader.COLD, grader.EXACT, grader.FAST, grader.OWN, grader.COMPILE}
+    assert set(data["cpu_ms"]) == {*variants, grader.COMPILE}
     assert all(value["median"] > 0 for value in data["cpu_ms"].values())
-    assert set(data["ratios"]) == {"as CVDP runs it : exact", "as CVDP runs it : fast", "fast : own"}
+    assert set(data["ratios"]) == {"as CVDP runs it : fast", "fast : own"}
     assert all(value > 0 for value in data["ratios"].values())
     assert result.ratio(grader.COLD, grader.FAST) > 1
     assert result.median(grader.OWN) < result.median(grader.FAST)
