@@ -8,7 +8,6 @@ from pathlib import Path
 
 from rtl_agent.bench.processes import descendants, open_files
 from rtl_agent.sandbox import cgroup
-from rtl_agent.sandbox._slots import FIRST_UID, UIDS
 
 
 @dataclass(frozen=True)
@@ -44,9 +43,10 @@ def _mounts() -> int:
 
 
 def _temporary() -> int:
-    """Files of a box's uid, or with our name, in the directory for temporary files."""
+    """Files in the directory for temporary files that belong to a box of this process, or have its number."""
+    uids = {int(name.rpartition("-")[2]) for name in open_files() if "/uid-" in name}
     found = 0
     for path in Path(tempfile.gettempdir()).iterdir():
         with suppress(OSError):
-            found += path.name.startswith("rtl-agent") or FIRST_UID <= path.lstat().st_uid < FIRST_UID + UIDS
+            found += path.name.startswith(f"rtl-agent-{os.getpid()}") or path.lstat().st_uid in uids
     return found
