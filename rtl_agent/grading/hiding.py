@@ -17,6 +17,15 @@ _TELLTALE = re.compile(
     r"|\"DPI(?:-C)?\"|\$c\b|\$system\b",  # Yosys calls imported C functions while it elaborates
     re.IGNORECASE,
 )
+_MACRO = re.compile(r"`(?:(?:ifdef|ifndef|elsif)\s+)?(\w+)")
+_DEFINED = re.compile(r"`define\s+(\w+)")
+_DIRECTIVES = frozenset(
+    {
+        *("define", "undef", "undefineall", "ifdef", "ifndef", "elsif", "else", "endif", "include", "timescale"),
+        *("default_nettype", "resetall", "celldefine", "endcelldefine", "line", "pragma", "begin_keywords"),
+        *("end_keywords", "unconnected_drive", "nounconnected_drive", "__FILE__", "__LINE__"),
+    }
+)
 _JUDGED_BY_TEXT = re.compile(r"\b(verilator|yosys)\b")
 
 
@@ -24,6 +33,11 @@ def hidden_parts(problem: Problem, service_text: str, submission: Submission) ->
     """What a submission hides from a service that lints or synthesises, in its own words."""
     if not _JUDGED_BY_TEXT.search(service_text):
         return ()
-    given = {found.lower() for text in problem.context.values() for found in _TELLTALE.findall(text)}
-    found = dict.fromkeys(word for text in submission.files.values() for word in _TELLTALE.findall(text))
+    context = list(problem.context.values())
+    own = list(submission.files.values())
+    given = {found.lower() for text in context for found in (*_TELLTALE.findall(text), *_MACRO.findall(text))}
+    defined = {name for text in (*context, *own) for name in _DEFINED.findall(text)} | _DIRECTIVES
+    # A macro that no file defines is some tool's own: it tells the tools apart.
+    foreign = [name for text in own for name in _MACRO.findall(text) if name not in defined]
+    found = dict.fromkeys([word for text in own for word in _TELLTALE.findall(text)] + foreign)
     return tuple(f"`{word}` hides code from a tool that judges it" for word in found if word.lower() not in given)

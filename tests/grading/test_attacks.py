@@ -22,7 +22,7 @@ from rtl_agent.problems import Flavour, Problem, Service
 from rtl_agent.sandbox import MIB, Box, BoxSpec, BubblewrapSandbox, Ended, Limits
 from rtl_agent.toolchain import find_toolchain
 
-PATHS = (GradingPath.EXACT,)
+PATHS = (GradingPath.EXACT, GradingPath.FAST)
 FOLDER = Path(__file__).parents[2] / "attacks"
 ORDINARY = 60  # seconds for a service, where an attack asks for no less
 CANARY_WORD = "the-canary-sings"

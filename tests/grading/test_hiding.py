@@ -21,6 +21,8 @@ HIDING = [
     "wire x = 4'd0`YOSYS;",
     'import "DPI-C" function int exit(int code);',
     'initial $c("exit(0);");',
+    "`ifdef SV_COV_START\n`endif",
+    "wire x = `SV_COV_TOGGLE;",
 ]
 
 
@@ -34,6 +36,16 @@ def test_hiding_is_seen_where_it_matters(text: str, bundled: dict[str, Problem])
     assert not hidden_parts(problem, "pytest test_runner.py", submit(problem, files))
     given = replace(problem, context={**problem.context, target: f"{text}\n"})
     assert not hidden_parts(given, "verilator --lint-only", submit(given, files))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["`timescale 1ns/1ps", "`ifndef GUARD\n`define GUARD\n`endif", "`define W 8\nwire [`W-1:0] x;", "// lint on"],
+)
+def test_ordinary_text_hides_nothing(text: str, bundled: dict[str, Problem]) -> None:
+    problem = bundled[LINT]
+    files = {problem.targets[0]: f"{text}\nmodule debouncer; endmodule\n"}
+    assert not hidden_parts(problem, "verilator --lint-only", submit(problem, files))
 
 
 @pytest.mark.parametrize("name", [LINT, SYNTH])

@@ -114,6 +114,13 @@ def _simulator_options(args, options):
     return options
 
 
+def report_tampering():
+    """At the end, once no simulation can change anything any more."""
+    if _guard is not None and _simulations:
+        for path in _guard.changed_harness():
+            send("tampered", path=path, item=None)
+
+
 def _report_build(run, args, options, exit_code):
     said = ""
     if exit_code != 0:  # the harness sends the compiler's words to a log file or nowhere: ask it again

@@ -14,6 +14,7 @@ import os
 import sys
 
 PROBE = os.path.dirname(os.path.abspath(__file__))
+HARNESS = "/src"
 _IMPORTABLE = (".py", ".pyc", ".so", ".pth", ".zip", ".egg")
 
 
@@ -79,6 +80,8 @@ class Guard:
     def __init__(self):
         self._directories = {}  # path -> the importable names in it when it was first seen
         self._compiled = {}  # compiled simulation -> its identity when it was first run
+        self._harness = {}  # file of the harness -> its identity before the first simulation
+        self._sealed = False
 
     def forget(self, compiled):
         """A compiler is about to write this file anew."""
@@ -86,7 +89,7 @@ class Guard:
 
     def changed(self, cwd, simulator_args):
         """Paths that something else than the harness's own tools changed since the last look."""
-        found = []
+        found = self.changed_harness()
         for directory in {os.path.abspath(cwd or "."), *(path for path in sys.path if path and not is_trusted(path))}:
             now = {name: _identity(os.path.join(directory, name)) for name in _names(directory) if _importable(name)}
             before = self._directories.setdefault(directory, now)
@@ -96,6 +99,20 @@ class Guard:
                 now = _identity(argument)
                 if self._compiled.setdefault(argument, now) != now:
                     found.append(argument)
+        return found
+
+    def changed_harness(self):
+        """Files of the harness that are not what they were: it may read its expectations from any of them."""
+        found = []
+        for directory, _, names in os.walk(HARNESS):
+            for path in (os.path.join(directory, name) for name in names):
+                now = _identity(path)
+                if not self._sealed:
+                    self._harness[path] = now
+                elif self._harness.get(path, now) != now:
+                    found.append(path)
+        found += [path for path in self._harness if not os.path.lexists(path)]
+        self._sealed = True
         return found
 
     def trusted_first(self, paths):

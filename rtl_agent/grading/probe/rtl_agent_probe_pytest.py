@@ -62,4 +62,5 @@ def _message(report):
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session, exitstatus):
+    rtl_agent_probe.report_tampering()
     rtl_agent_probe.send("session-end", exit=int(exitstatus))

@@ -29,6 +29,7 @@ def run_file(path, put_design):
     put_design()
     outcomes = [run_item(*item) for item in items]
     status = 5 if not outcomes else 1 if False in outcomes else 0
+    rtl_agent_probe.report_tampering()
     rtl_agent_probe.send("session-end", exit=status)
     return status
 
