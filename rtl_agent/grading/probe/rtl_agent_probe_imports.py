@@ -104,7 +104,8 @@ class Guard:
     def changed_harness(self):
         """Files of the harness that are not what they were: it may read its expectations from any of them."""
         found = []
-        for directory, _, names in os.walk(HARNESS):
+        for directory, below, names in os.walk(HARNESS):
+            below[:] = [name for name in below if name not in (".pytest_cache", "__pycache__")]  # pytest's own
             for path in (os.path.join(directory, name) for name in names):
                 now = _identity(path)
                 if not self._sealed:
