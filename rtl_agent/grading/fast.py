@@ -92,7 +92,7 @@ def _as_run(problem: Problem, service: Service, submission: Submission, answer: 
         stdout=output,
         stderr=b"",
         truncated=False,
-        wall_seconds=0.0,
+        wall_seconds=answer.wall_seconds,
         cpu_seconds=answer.cpu_seconds,
         max_rss_bytes=0,
     )

@@ -28,6 +28,7 @@ class WarmAnswer:
     exit_code: int
     output: str
     cpu_seconds: float
+    wall_seconds: float
     messages: list[Message]
 
 
@@ -114,7 +115,14 @@ class WarmBox:
             self.broken = True
         if "gone" in answer:
             raise SandboxError(f"the warm box failed: {answer['gone']}")
-        return WarmAnswer(answer["ended"], answer["exit"], answer["said"], answer["cpu"], self._channel.take())
+        return WarmAnswer(
+            ended=answer["ended"],
+            exit_code=answer["exit"],
+            output=answer["said"],
+            cpu_seconds=answer["cpu"],
+            wall_seconds=answer["wall"],
+            messages=self._channel.take(),
+        )
 
     async def aclose(self) -> None:
         self.broken = True
