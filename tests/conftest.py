@@ -56,9 +56,9 @@ def near_misses() -> list[NearMiss]:
     return load_near_misses()
 
 
-@pytest_asyncio.fixture(scope="session", loop_scope="session")
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def graders() -> AsyncIterator[dict[Path, Grader]]:
-    """One grader for each path, kept for all tests of a worker that run in the session's loop."""
+    """One grader for each path, kept for the tests of a module that run in one loop; no longer: others count boxes."""
     async with Grader(jobs=2, path=Path.EXACT) as exact, Grader(jobs=2, path=Path.FAST) as fast:
         yield {Path.EXACT: exact, Path.FAST: fast}
 

@@ -10,12 +10,11 @@ from rtl_agent.grading.submission import Submission
 from rtl_agent.problems import Problem
 
 _TELLTALE = re.compile(
-    r"verilator\w*"  # /* verilator lint_off X */, `verilator_config, `ifdef VERILATOR, in any case
+    r"(?i:verilator\w*)"  # /* verilator lint_off X */, `verilator_config, `ifdef VERILATOR, in any case
     r"|\b(?:SYNTHESIS|YOSYS|FORMAL|__ICARUS__|COCOTB_SIM)\b"  # macros that a tool or a runner defines
-    r"|\b(?:synopsys|synthesis|pragma|cadence)\s+\w*(?:off|on)\b"
-    r"|\btranslate_(?:off|on)\b"
+    r"|(?i:\b(?:synopsys|synthesis|pragma|cadence)\s+(?:\w*_)?(?:off|on)\b)"
+    r"|(?i:\btranslate_(?:off|on)\b)"
     r"|\"DPI(?:-C)?\"|\$c\b|\$system\b",  # Yosys calls imported C functions while it elaborates
-    re.IGNORECASE,
 )
 _MACRO = re.compile(r"`(?:(?:ifdef|ifndef|elsif)\s+)?(\w+)")
 _DEFINED = re.compile(r"`define\s+(\w+)")

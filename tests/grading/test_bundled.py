@@ -12,7 +12,7 @@ from rtl_agent.grading import Grade, Grader, Outcome, Path, StageName, submit
 from rtl_agent.problems import Kind, NearMiss, Problem, load_near_misses, load_problems
 from tests.grading.designs import NOTHING, constant
 
-in_one_loop = pytest.mark.asyncio(loop_scope="session")  # warm boxes stay warm from test to test
+in_one_loop = pytest.mark.asyncio(loop_scope="module")  # warm boxes stay warm from test to test
 
 PROBLEMS = {problem.id: problem for problem in load_problems("bundled")}
 NEAR_MISSES = load_near_misses()

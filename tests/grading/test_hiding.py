@@ -40,7 +40,12 @@ def test_hiding_is_seen_where_it_matters(text: str, bundled: dict[str, Problem])
 
 @pytest.mark.parametrize(
     "text",
-    ["`timescale 1ns/1ps", "`ifndef GUARD\n`define GUARD\n`endif", "`define W 8\nwire [`W-1:0] x;", "// lint on"],
+    [
+        "`timescale 1ns/1ps",
+        "`ifndef GUARD\n`define GUARD\n`endif",
+        "`define W 8\nwire [`W-1:0] x;",
+        "// good for synthesis, lint on",
+    ],
 )
 def test_ordinary_text_hides_nothing(text: str, bundled: dict[str, Problem]) -> None:
     problem = bundled[LINT]
