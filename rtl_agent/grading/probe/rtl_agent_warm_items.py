@@ -88,7 +88,7 @@ def run_item(name, function, arguments):
     try:
         returned = function(**arguments)
         if returned is not None:
-            passed, message = False, f"the harness returned {returned!r} instead of asserting"
+            passed, message = False, f"Failed: the harness returned {returned!r} instead of asserting"
     except pytest.skip.Exception:
         passed = None
     except (Exception, SystemExit, pytest.fail.Exception) as error:
