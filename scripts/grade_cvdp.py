@@ -109,7 +109,7 @@ def table(both: Sequence[dict[str, Any]], timeout: float) -> str:
         "",
         "Made by `scripts/grade_cvdp.py --write`. Every open-tool problem is given a file with only a comment and,",
         "where there is one, its context as given; both go past extraction, so that every service runs. Time limit",
-        f"for a service: {timeout:g} s, with two problems at a time on two cores.",
+        f"for a service: {timeout:g} s.",
         "",
         "| trial | passed | failed | invalid | error | cocotb started, 2.0.1 | cocotb started, 1.9.2 |",
         "| --- | --- | --- | --- | --- | --- | --- |",
