@@ -82,8 +82,8 @@ install_python() {
         rm -rf "$venv/bin" "$venv/lib" "$venv/lib64" "$venv/include" "$venv/pyvenv.cfg"
         "$python" -m venv "$venv" >"$log" 2>&1 || { cat "$log" >&2; fail "$python could not make $venv."; }
     fi
-    say "installing Python packages in $venv (about a minute)"
-    "$venv/bin/python" -m pip install -qq --disable-pip-version-check -e '.[dev]' >"$log" 2>&1 </dev/null || {
+    say "installing Python packages in $venv, torch among them (about three minutes)"
+    "$venv/bin/python" -m pip install -qq --disable-pip-version-check -e '.[dev,train]' >"$log" 2>&1 </dev/null || {
         tail -n 25 "$log" >&2
         fail "pip could not install the packages that pyproject.toml names."
     }

@@ -17,8 +17,9 @@ from rtl_agent.toolchain import Toolchain
 
 _LIMITS = Limits(wall_seconds=120, cpu_seconds=120)
 _CLOCKS = f"{RUNDIR}/clocks.txt"
-# In pytest's process: the CPU of each compiler run, from wait4's account of ended children.
-_COMPILER_CLOCK = f"""\
+# In pytest's process: the CPU of each compiler run, from wait4's account of ended children; and of the harness's own
+# function, which builds and starts the simulation, without what it starts.
+_RUNNER_CLOCK = f"""\
 def _clock_compilers():
     import resource, subprocess
     run = subprocess.run
@@ -32,6 +33,13 @@ def _clock_compilers():
         return done
     subprocess.run = clocked
 _clock_compilers()
+import pytest as _pytest
+@_pytest.fixture(autouse=True)
+def _clock_runner():
+    import time
+    began = time.process_time()
+    yield
+    open("{_CLOCKS}", "a").write(f"python {{time.process_time() - began}}\\n")
 """
 # In the simulator's process: from the start of the first test to the end of the last, imports and start-up left out.
 _TEST_CLOCK = f"""
@@ -68,8 +76,8 @@ class Cold:
             return (await self._run(box, problem)).cpu_seconds
 
     async def own_python(self, problem: Problem, submission: Submission) -> dict[str, float]:
-        """CPU seconds that no grader can save: compiling, and the harness's tests while they run in the simulator."""
-        async with self._laid_out(with_clocks(problem, _COMPILER_CLOCK, _TEST_CLOCK), submission) as box:
+        """CPU seconds that no grader can save: compiling, the harness's runner, and its tests in the simulator."""
+        async with self._laid_out(with_clocks(problem, _RUNNER_CLOCK, _TEST_CLOCK), submission) as box:
             await self._run(box, problem)
             lines = (await box.read(_CLOCKS)).decode().split("\n")
         found = {"compile": 0.0, "python": 0.0}

@@ -24,7 +24,8 @@ CPU is user + system time.
 * **exact**, **fast**: a whole `Grader.grade`: interface, syntax, tests, verdict. Counted is this process and everything
   below it: the sandbox's processes, boxes that open and close, warm processes that stay, and what they forked. The fast
   path's boxes are open before; its first grade, which starts them, is in a table of its own.
-* **own**: what no grader can save: the compiler's CPU, and the simulator's CPU from the start of the first cocotb test
+* **own**: what no grader can save: the compiler's CPU, the harness's own function that builds and starts the
+  simulation (without what it starts), and the simulator's CPU from the start of the first cocotb test
   to the end of the last, measured inside a cold run of the same harness. Importing and collecting are left out.
   **compile** is the compiler's part of it.
 * **floor**: `iverilog` and `vvp` with the arbiter's tests written in Verilog, cycle for cycle; no Python.

@@ -11,7 +11,7 @@ GRAY = "rtl_gray_counter_0001"
 MOD = "rtl_mod_counter_0001"
 INVERTER = "inverter"
 IN_WORDS = {
-    ARBITER: "arbiter: 1 simulation, 7 tests, 801 clock cycles",
+    ARBITER: "arbiter: 1 simulation, 7 tests, 242 clock cycles",
     INVERTER: "inverter: 1 simulation, 1 test, no clock",
     GRAY: "Gray counter: 3 parameter sets, so 3 simulations",
     MOD: "modulo counter: 2 parameter sets, cocotb 1.9.2",

@@ -21,7 +21,8 @@ _IMPORTABLE = (".py", ".pyc", ".so", ".pth", ".zip", ".egg")
 def install():
     """Route every import from outside the Python installation through frozen directories; also renamed modules."""
     sys.path_hooks.insert(0, _finder_for)
-    sys.path_importer_cache.clear()
+    for path in [path for path in sys.path_importer_cache if not is_trusted(path)]:
+        del sys.path_importer_cache[path]  # the others stay: listing site-packages again costs milliseconds
     sys.meta_path.append(_RunnerAlias())
     return Guard()
 

@@ -1,5 +1,6 @@
 """What a warm harness has ready before the first job: pytest, cocotb's runner, and a warm simulator."""
 
+import functools
 import importlib
 import importlib.util
 import os
@@ -36,12 +37,14 @@ def start_simulator(vpi_directory):
     from rtl_agent_warm_simulator import WarmSimulator
 
     config = importlib.import_module(runner_module().replace("runner", "config"))
-    find_libpython = importlib.import_module("find_libpython").find_libpython
+    libpython = importlib.import_module("find_libpython")
+    # It asks ldconfig, and every harness asks it: 3 ms in each job. The answer cannot change while this process lives.
+    libpython.find_libpython = functools.cache(libpython.find_libpython)
     libraries = str(config.libs_dir)
     library = config.lib_name("vpi", "icarus")
     env = {
         **os.environ,
-        "LIBPYTHON_LOC": find_libpython(),
+        "LIBPYTHON_LOC": libpython.find_libpython(),
         "PYGPI_PYTHON_BIN": sys.executable,
         "VIRTUAL_ENV": sys.prefix,
         "PYTHONHASHSEED": "0",

@@ -8,9 +8,11 @@ code. `sync` ends whatever still runs, and is answered when nothing does.
 """
 
 import array
+import fnmatch
 import gc
 import glob
 import importlib
+import inspect
 import json
 import os
 import resource
@@ -164,6 +166,16 @@ def _import_everything():
         with suppress(OSError):
             ctypes.CDLL(path)
     rtl_agent_probe_cocotb.rewrite_assertions_once()
+    _fill_caches()
+
+
+def _fill_caches():
+    """Regular expressions that every simulation would compile for itself: of the log, of source lines, of file names."""
+    inspect.getsourcelines(_fill_caches)
+    for pattern in ("test_*.py", "*_test.py"):
+        fnmatch.fnmatch("", pattern)
+    with suppress(ImportError, AttributeError):  # 1.9 has another
+        importlib.import_module("cocotb.logging").SimLogFormatter()
 
 
 def _system_modules():

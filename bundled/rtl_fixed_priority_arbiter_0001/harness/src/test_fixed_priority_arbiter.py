@@ -29,10 +29,19 @@ async def start(dut):
     dut.reset.value = 1
     dut.req.value = 0
     dut.priority_override.value = 0
-    cocotb.start_soon(Clock(dut.clk, 10, unit="ns").start())
+    Clock(dut.clk, 10, unit="ns", impl="gpi").start()  # toggled without Python: a third less CPU for each cycle
     await FallingEdge(dut.clk)
     await FallingEdge(dut.clk)
     dut.reset.value = 0
+
+
+def vectors_of_every_winner():
+    """Every bit as the lowest one that is set: alone, with all the higher ones, and with some of them."""
+    for bit in range(8):
+        yield 1 << bit
+        yield 0xFF << bit & 0xFF
+        for _ in range(5):
+            yield (random.randrange(256) | 1) << bit & 0xFF
 
 
 async def step(dut, req, override, reset=0):
@@ -56,9 +65,10 @@ async def ports_have_their_widths(dut):
 
 
 @cocotb.test(timeout_time=10, timeout_unit="us")
-async def every_request_vector(dut):
+async def lowest_request_wins(dut):
     await start(dut)
-    for req in range(256):
+    await step(dut, 0, 0)
+    for req in vectors_of_every_winner():
         await step(dut, req, 0)
     await step(dut, 0, 0)
 
@@ -66,7 +76,7 @@ async def every_request_vector(dut):
 @cocotb.test(timeout_time=10, timeout_unit="us")
 async def override_beats_requests(dut):
     await start(dut)
-    for override in range(256):
+    for override in vectors_of_every_winner():
         await step(dut, random.randrange(256), override)
     for bit in range(8):  # a client that wins by override alone: nobody asks, everybody else asks, all ask
         await step(dut, 0, 1 << bit)
@@ -77,7 +87,7 @@ async def override_beats_requests(dut):
 @cocotb.test(timeout_time=20, timeout_unit="us")
 async def random_traffic_with_resets(dut):
     await start(dut)
-    for _ in range(200):
+    for _ in range(60):
         req = random.choice((0, 1 << random.randrange(8), random.randrange(256)))
         override = random.choice((0, 0, 1 << random.randrange(8), random.randrange(256)))
         await step(dut, req, override, reset=random.random() < 0.1)
@@ -98,7 +108,7 @@ async def outputs_change_only_on_rising_edges(dut):
 @cocotb.test(timeout_time=10, timeout_unit="us")
 async def reset_clears_under_load_and_is_active_high(dut):
     await start(dut)
-    for _ in range(10):
+    for _ in range(5):
         req, override = random.randrange(1, 256), random.choice((0, random.randrange(1, 256)))
         await step(dut, req, override)
         await step(dut, req, override, reset=1)

@@ -1,0 +1,168 @@
+"""What the wire asks of the engine: plain data in, plain data out. Arrays are numpy, positions are tokens.
+
+An engine call computes in the caller's thread and returns when done. The wire calls training methods from one thread,
+in submission order; `sample` and `score` come from another thread at the same time and see only immutable snapshots.
+"""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+Ints = NDArray[np.int64]
+LossName = Literal["cross_entropy", "importance_sampling", "ppo", "cispo", "dro"]
+
+
+class EngineError(Exception):
+    """What was asked cannot be done; the message is for the person who asked."""
+
+
+@dataclass(frozen=True)
+class ModelInfo:
+    """What a base model is. `vocabulary` counts rows of the embedding; `context` is the most positions."""
+
+    name: str
+    vocabulary: int
+    context: int
+    parameters: int
+
+
+@dataclass(frozen=True)
+class Lora:
+    """What is trained. rank 0 trains every weight: for small models, on this server only."""
+
+    rank: int = 32
+    seed: int = 0
+    mlp: bool = True
+    attention: bool = True
+    unembed: bool = True
+
+
+@dataclass(frozen=True)
+class Adam:
+    learning_rate: float
+    beta1: float = 0.9
+    beta2: float = 0.95
+    eps: float = 1e-12
+    weight_decay: float = 0.0
+    grad_clip_norm: float = 0.0  # 0: not clipped
+
+
+@dataclass(frozen=True)
+class Example:
+    """One sequence to train on. `tokens` are N inputs; every array in `inputs` has N rows.
+
+    cross_entropy: target_tokens (N,) or (N, K), weights of the same shape. The others: target_tokens, logprobs (of the
+    sampler), advantages, each (N,); a `mask` of (N,) may be there and is 1 where absent.
+    """
+
+    tokens: Ints
+    inputs: Mapping[str, NDArray[np.generic]]
+
+
+@dataclass(frozen=True)
+class Passed:
+    """A forward (and backward) pass. `logprobs` has (N,) or (N, K) for each example, in order. Losses are token sums."""
+
+    logprobs: Sequence[Floats]
+    loss_sum: float
+    metrics: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class SampleRequest:
+    """One sequence to sample. What it yields depends on the snapshot and on this alone, never on its neighbours."""
+
+    prompt: Sequence[int]
+    max_tokens: int
+    seed: int
+    temperature: float = 1.0
+    top_k: int = -1
+    top_p: float = 1.0
+    stop_tokens: frozenset[int] = frozenset()
+    stop_texts: tuple[str, ...] = ()
+    topk_logprobs: int = 0  # of each sampled position, from the untempered distribution
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Logprobs are those of temperature 1 over the whole vocabulary, as the trainer computes them."""
+
+    tokens: Sequence[int]
+    logprobs: Sequence[float]
+    stop_reason: Literal["stop", "length"]
+    topk: Sequence[Sequence[tuple[int, float]]] = ()
+
+
+@dataclass(frozen=True)
+class ScoreRequest:
+    """Logprobs of a prompt's own tokens. `last` limits the answer to the last tokens; None means all."""
+
+    tokens: Sequence[int]
+    topk: int = 0
+    last: int | None = None
+
+
+@dataclass(frozen=True)
+class Score:
+    """One entry for each token asked for; the very first token of a prompt has None."""
+
+    logprobs: Sequence[float | None]
+    topk: Sequence[Sequence[tuple[int, float]] | None] = ()
+
+
+class Snapshot(Protocol):
+    """Frozen weights that can be sampled from. Freed by `close`; sampling after that is an EngineError."""
+
+    base: str
+
+    def sample(self, request: SampleRequest) -> "Future[Sample]":
+        """Queued at once; runs together with whatever else is queued on this snapshot."""
+
+    def score(self, request: ScoreRequest) -> "Future[Score]": ...
+
+    def close(self) -> None: ...
+
+
+class TrainedModel(Protocol):
+    """Weights that change. Calls come from one thread at a time, in order."""
+
+    base: str
+    lora: Lora
+
+    def forward_backward(
+        self, examples: Sequence[Example], loss: LossName, config: Mapping[str, float], *, forward_only: bool = False
+    ) -> Passed:
+        """Gradients add up until `step`. config: ppo and cispo clip_low_threshold, clip_high_threshold; dro beta."""
+
+    def step(self, adam: Adam) -> Mapping[str, float]:
+        """One optimiser step on what has added up; then the gradients are zero."""
+
+    def snapshot(self) -> Snapshot: ...
+
+    def save(self, directory: Path, *, optimizer: bool) -> None:
+        """Complete or not at all: into a directory beside it, renamed when done."""
+
+    def load(self, directory: Path, *, optimizer: bool) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Engine(Protocol):
+    """Base models by name, loaded once. A name is a directory in Hugging Face's layout or one of our own models."""
+
+    def models(self) -> Sequence[ModelInfo]: ...
+
+    def create(self, base: str, lora: Lora) -> TrainedModel: ...
+
+    def base_snapshot(self, base: str) -> Snapshot: ...
+
+    def load_snapshot(self, base: str, directory: Path) -> Snapshot:
+        """From what `TrainedModel.save` wrote."""
+
+    def close(self) -> None: ...

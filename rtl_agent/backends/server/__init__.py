@@ -1,0 +1,1 @@
+"""The wire: a Tinker-compatible server over the engine."""
