@@ -67,7 +67,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Passed:
-    """A forward (and backward) pass. `logprobs` has (N,) or (N, K) for each example, in order. Losses are token sums."""
+    """A forward (and backward) pass. `logprobs`: (N,) or (N, K) for each example, in order. Losses are token sums."""
 
     logprobs: Sequence[Floats]
     loss_sum: float

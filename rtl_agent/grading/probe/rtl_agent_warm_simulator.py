@@ -170,7 +170,7 @@ def _import_everything():
 
 
 def _fill_caches():
-    """Regular expressions that every simulation would compile for itself: of the log, of source lines, of file names."""
+    """Regular expressions that every simulation would compile for itself: of its log, source lines, file names."""
     inspect.getsourcelines(_fill_caches)
     for pattern in ("test_*.py", "*_test.py"):
         fnmatch.fnmatch("", pattern)
