@@ -24,12 +24,16 @@ class EngineError(Exception):
 
 @dataclass(frozen=True)
 class ModelInfo:
-    """What a base model is. `vocabulary` counts rows of the embedding; `context` is the most positions."""
+    """What a base model is. `vocabulary` counts rows of the embedding; `context` is the most positions.
+
+    `end_tokens` (eos_token_id of the model's configuration) stop a sample whose request names no stop at all.
+    """
 
     name: str
     vocabulary: int
     context: int
     parameters: int
+    end_tokens: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -101,11 +105,16 @@ class Sample:
 
 @dataclass(frozen=True)
 class ScoreRequest:
-    """Logprobs of a prompt's own tokens. `last` limits the answer to the last tokens; None means all."""
+    """Logprobs of a prompt's own tokens. `last` limits the answer to the last tokens; None means all.
+
+    `then`: also sample one token after the prompt, from the same forward pass. The SDK's compute_logprobs asks for both,
+    and a second pass over the prompt would double a teacher's work. Only its seed, temperature, top_k, top_p count.
+    """
 
     tokens: Sequence[int]
     topk: int = 0
     last: int | None = None
+    then: SampleRequest | None = None
 
 
 @dataclass(frozen=True)
@@ -114,6 +123,7 @@ class Score:
 
     logprobs: Sequence[float | None]
     topk: Sequence[Sequence[tuple[int, float]] | None] = ()
+    then: Sample | None = None  # None: the engine leaves it to `Snapshot.sample`
 
 
 class Snapshot(Protocol):
