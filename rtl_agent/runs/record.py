@@ -1,0 +1,99 @@
+"""The reader of run directories: finished runs, runs that are still going, and tinker-cookbook's."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rtl_agent.runs import layout
+from rtl_agent.runs.checkpoint import Checkpoint
+from rtl_agent.runs.errors import RunError, cannot
+from rtl_agent.runs.jsonl import read_lines, read_object
+from rtl_agent.runs.lock import is_locked
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """What a run directory says. Rollouts can be gigabytes, so they are read only as they are asked for."""
+
+    path: Path
+    config: Mapping[str, Any]
+    metrics: tuple[Mapping[str, Any], ...]
+    checkpoints: tuple[Checkpoint, ...]
+    is_running: bool
+
+    @property
+    def name(self) -> str:
+        return self.path.resolve().name
+
+    @property
+    def steps(self) -> int:
+        """How many steps have metrics. A last evaluation has a line, too, but no step of training."""
+        return len({line["step"] for line in self.metrics if "step" in line})
+
+    def series(self, metric: str) -> list[tuple[int, float]]:
+        """Step and value wherever the metric was measured and is a number."""
+        found = ((line.get("step", index), line.get(metric)) for index, line in enumerate(self.metrics))
+        return [(int(step), float(value)) for step, value in found if isinstance(value, int | float)]
+
+    def metric_names(self) -> list[str]:
+        """In the order of their first appearance."""
+        names = dict.fromkeys(name for line in self.metrics for name in line)
+        names.pop("step", None)
+        return list(names)
+
+    def episodes(self, kind: str = "step") -> Iterator[dict[str, Any]]:
+        """Every episode of training (`step`) or of the evaluations (`eval`), in order, each with its step."""
+        for file in layout.rollout_files(self.path):
+            if file.kind == kind:
+                for episode in read_lines(file.path):
+                    yield {"step": file.step, **episode}
+
+
+def read_run(path: str | Path) -> RunRecord:
+    path = Path(path)
+    if not path.is_dir():
+        raise RunError(f"there is no run directory {path}; see `rtl-agent runs list`")
+    if not looks_like_run(path):
+        raise RunError(
+            f"{path} is not a run directory: it has no {layout.METRICS}; see `rtl-agent runs list`"
+        )
+    return RunRecord(
+        path=path,
+        config=read_object(path / layout.CONFIG) if (path / layout.CONFIG).exists() else {},
+        metrics=tuple(read_lines(path / layout.METRICS)),
+        checkpoints=tuple(Checkpoint.from_json(line) for line in read_lines(path / layout.CHECKPOINTS)),
+        is_running=is_locked(path),
+    )
+
+
+def list_runs(root: str | Path) -> list[Path]:
+    """The run directories at most two levels below a folder, the newest first; the folder itself if it is one."""
+    root = Path(root)
+    if not root.is_dir():
+        raise RunError(f"there is no folder {root}: give the folder that holds the runs")
+    if layout.is_run(root):
+        return [root]
+    try:
+        children = [child for child in root.iterdir() if child.is_dir()]
+        found = [child for child in children if looks_like_run(child)]
+        found += [
+            grandchild
+            for child in children
+            if child not in found
+            for grandchild in child.iterdir()
+            if grandchild.is_dir() and looks_like_run(grandchild)
+        ]
+    except OSError as error:
+        raise cannot("list", root, error) from error
+    return sorted(found, key=lambda run: (-_last_written(run), run.name))
+
+
+def looks_like_run(path: Path) -> bool:
+    """For reading, less will do than for deleting: a copy may lack any of the other files."""
+    return layout.is_run(path) or (path / layout.METRICS).is_file()
+
+
+def _last_written(run: Path) -> float:
+    files = (run / name for name in (layout.METRICS, layout.CONFIG))
+    return max((file.stat().st_mtime for file in files if file.exists()), default=0.0)
