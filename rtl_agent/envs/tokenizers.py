@@ -1,0 +1,38 @@
+"""A model's tokenizer by the model's name."""
+
+from functools import cache
+from importlib.resources import files
+from typing import cast
+
+from tinker_cookbook.tokenizer_utils import Tokenizer, get_tokenizer, is_tokenizer_registered
+
+EMBEDDED = "rtl-agent/"
+
+
+class NoTokenizer(Exception):
+    """The tokenizer cannot be had."""
+
+    def __init__(self, model_name: str, why: object) -> None:
+        super().__init__(
+            f"the tokenizer of {model_name} cannot be loaded: {why}; name a folder that has a tokenizer.json, make the "
+            f"model hub reachable, or take a model whose name begins with {EMBEDDED}"
+        )
+
+
+def tokenizer_for(model_name: str) -> Tokenizer:
+    """What `tinker_cookbook.register_tokenizer` was given for this name, our own, or the model hub's."""
+    if model_name.startswith(EMBEDDED) and not is_tokenizer_registered(model_name):
+        return embedded_tokenizer()
+    try:
+        return get_tokenizer(model_name)
+    except (OSError, ValueError, RuntimeError) as error:
+        raise NoTokenizer(model_name, next(iter(str(error).splitlines()), type(error).__name__)) from error
+
+
+@cache
+def embedded_tokenizer() -> Tokenizer:
+    """The tokenizer that `scripts/build_tokenizer.py` builds. Its files are data beside the embedded models."""
+    from transformers import AutoTokenizer  # seconds to import
+
+    folder = files("rtl_agent") / "backends" / "models" / "tokenizer"
+    return cast(Tokenizer, AutoTokenizer.from_pretrained(str(folder)))
