@@ -1,0 +1,1 @@
+"""A run as one page: `report.html`, and its curves as PNG files."""
