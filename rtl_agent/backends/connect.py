@@ -1,0 +1,131 @@
+"""Where models live: a spec gives the real tinker.ServiceClient, pointed at the right place.
+
+    embedded            our own server in a process of its own on a loopback port, ended with its owner
+    tinker              Thinking Machines' cloud, with the key in TINKER_API_KEY
+    http://host:port    any Tinker-compatible server, for example `rtl-agent serve`
+"""
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+from urllib.parse import urlsplit
+
+from rtl_agent.backends.server.child import Child
+from rtl_agent.backends.server.key import new_key
+from rtl_agent.backends.server.process import Settings
+from rtl_agent.backends.server.sessions import SILENT_SECONDS
+
+if TYPE_CHECKING:
+    pass
+
+EMBEDDED = "embedded"
+CLOUD = "tinker"
+KEY_VARIABLE = "TINKER_API_KEY"
+
+
+class CannotConnect(Exception):
+    """The sentence says what is missing and what to do."""
+
+
+class Connection:
+    """Carries a ServiceClient; closing it ends an embedded server. `base_url` is None for the cloud's own address."""
+
+    def __init__(self, base_url: str | None, api_key: str, child: Child | None, state: object = None) -> None:
+        import tinker
+
+        self.base_url = base_url
+        self.api_key = api_key
+        self.child = child
+        self._state = state  # a temporary directory lives as long as the connection
+        self.service: tinker.ServiceClient = tinker.ServiceClient(base_url=base_url, api_key=api_key)
+
+    def check(self) -> None:
+        """Raises ServerDied, with the end of the server's log, if an embedded server is gone."""
+        if self.child:
+            self.child.check()
+
+    def close(self) -> None:
+        if self.child and not self.child.died:
+            self._say_goodbye()
+        if self.child:
+            self.child.close()
+        if isinstance(self._state, tempfile.TemporaryDirectory):
+            self._state.cleanup()
+
+    def _say_goodbye(self) -> None:
+        """Stops the SDK's heartbeat; a server that does not answer is ended all the same."""
+        with contextlib.suppress(Exception):
+            self.service.close("success").result(timeout=5)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def connect(
+    spec: str = EMBEDDED,
+    *,
+    api_key: str | None = None,
+    models: Sequence[str] = (),
+    state: Path | None = None,
+    device: str = "cpu",
+    threads: int = 1,
+    silent_seconds: float = SILENT_SECONDS,
+) -> Connection:
+    """`models` and what follows are for an embedded server: models to load at its start, where checkpoints are kept
+    (a temporary directory if not given), the torch device, the number of threads."""
+    if spec == CLOUD:
+        return Connection(None, _cloud_key(api_key), None)
+    os.environ.setdefault("TINKER_TELEMETRY", "0")
+    if spec == EMBEDDED:
+        return _embedded(api_key, models, state, device, threads, silent_seconds)
+    parts = urlsplit(spec)
+    if parts.scheme not in ("http", "https") or not parts.netloc:
+        raise CannotConnect(f"{spec!r} is no backend: use embedded, tinker, or the URL of a server (http://host:port)")
+    key = api_key or os.environ.get(KEY_VARIABLE)
+    if not key:
+        raise CannotConnect(f"{spec} needs a key: set {KEY_VARIABLE} to the one that the server printed at its start")
+    return Connection(spec.rstrip("/"), key, None)
+
+
+def _cloud_key(api_key: str | None) -> str:
+    key = api_key or os.environ.get(KEY_VARIABLE)
+    if not key:
+        raise CannotConnect(
+            f"Tinker's cloud needs a key: make one at https://tinker-console.thinkingmachines.ai, set {KEY_VARIABLE}. "
+            "Without a key, backend=embedded trains small models on this machine."
+        )
+    return key
+
+
+def _embedded(
+    api_key: str | None,
+    models: Sequence[str],
+    state: Path | None,
+    device: str,
+    threads: int,
+    silent_seconds: float,
+) -> Connection:
+    kept = state if state is not None else tempfile.TemporaryDirectory(prefix="rtl-agent-")
+    directory = kept if isinstance(kept, Path) else Path(kept.name)
+    key = api_key or new_key()
+    settings = Settings(
+        key=key,
+        state=str(directory.absolute()),
+        owner=os.getpid(),
+        models=tuple(models),
+        device=device,
+        threads=threads,
+        silent_seconds=silent_seconds,
+    )
+    child = Child(settings)
+    child.start()
+    return Connection(f"http://{settings.host}:{child.port}", key, child, kept)

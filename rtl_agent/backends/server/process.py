@@ -1,0 +1,80 @@
+"""A server in a process of its own that ends with its owner. Started by `child`, told what to do on its standard input.
+
+The first line of the input is the settings (the key is not on the command line, where anybody could read it). The input
+stays open: its end means that the owner is gone, even if it was killed. The first line of the output is the port.
+"""
+
+import asyncio
+import ctypes
+import json
+import logging
+import os
+import signal
+import sys
+import threading
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from rtl_agent.backends.server.sessions import SILENT_SECONDS
+
+PR_SET_PDEATHSIG = 1
+
+
+@dataclass(frozen=True)
+class Settings:
+    key: str
+    state: str
+    owner: int
+    models: tuple[str, ...] = ()
+    host: str = "127.0.0.1"
+    port: int = 0
+    device: str = "cpu"
+    threads: int = 1
+    silent_seconds: float = SILENT_SECONDS
+
+    def line(self) -> str:
+        return json.dumps(asdict(self)) + "\n"
+
+
+def die_with(owner: int) -> None:
+    """The kernel kills us when the thread that started us ends; the pipe covers what the kernel does not."""
+    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != owner:
+        sys.exit("the owner was gone before the server had started")
+
+
+def main() -> None:
+    fields = json.loads(sys.stdin.readline())
+    settings = Settings(**(fields | {"models": tuple(fields["models"])}))
+    die_with(settings.owner)
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
+    asyncio.run(_serve(settings))
+
+
+async def _serve(settings: Settings) -> None:
+    from rtl_agent.backends.engine.torch_engine import TorchEngine
+    from rtl_agent.backends.server.serve import serve
+
+    loop, stop = asyncio.get_running_loop(), asyncio.Event()
+
+    def watch_owner() -> None:
+        while os.read(sys.stdin.fileno(), 1):
+            pass
+        loop.call_soon_threadsafe(stop.set)
+
+    threading.Thread(target=watch_owner, daemon=True).start()
+    engine = TorchEngine(settings.models, device=settings.device, threads=settings.threads)
+    await serve(
+        engine,
+        key=settings.key,
+        state=Path(settings.state),
+        host=settings.host,
+        port=settings.port,
+        ready=lambda port: print(json.dumps({"port": port}), flush=True),  # noqa: T201  # what the owner waits for
+        stop=stop,
+        silent_seconds=settings.silent_seconds,
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+"""One sample request: what the engine is asked for, and the protobuf answer."""
+
+import asyncio
+import hashlib
+import secrets
+from collections.abc import Sequence
+
+import numpy as np
+from tinker.proto import tinker_public_pb2 as pb
+
+from rtl_agent.backends.engine.contract import (
+    EngineError,
+    ModelInfo,
+    Sample,
+    SampleRequest,
+    Score,
+    ScoreRequest,
+    Snapshot,
+)
+from rtl_agent.backends.server import requests
+from rtl_agent.backends.server.answer import PROTOBUF, Answer
+from rtl_agent.backends.server.tensors import check_vocabulary
+
+NO_LOGPROB = -99999.0  # the SDK's mark for a place of a top-k matrix that holds nothing
+
+
+async def sample(body: requests.Sample, snapshot: Snapshot, model: ModelInfo) -> Answer:
+    asked = _sample_requests(body, model)
+    score = _score_request(body, asked)
+    if score and score.then:
+        scored = await asyncio.wrap_future(snapshot.score(score))
+        one = scored.then
+        if one is None:
+            one = await _sampled(snapshot, asked[0])
+        return _answer(body, [one], scored)
+    scoring = asyncio.wrap_future(snapshot.score(score)) if score else None
+    samples = await asyncio.gather(*[_sampled(snapshot, request) for request in asked])
+    return _answer(body, samples, await scoring if scoring else None)
+
+
+async def _sampled(snapshot: Snapshot, request: SampleRequest) -> Sample:
+    return await asyncio.wrap_future(snapshot.sample(request))
+
+
+def _sample_requests(body: requests.Sample, model: ModelInfo) -> list[SampleRequest]:
+    if body.target_prompt_logprobs is not None or body.prompt_alt_tokens_k:
+        raise EngineError("target_prompt_logprobs and prompt_alt_tokens_k are not supported; topk_prompt_logprobs is")
+    prompt = _prompt(body.prompt, model)
+    fields = body.sampling_params
+    room = model.context - len(prompt)
+    max_tokens = room if fields.max_tokens is None else fields.max_tokens
+    # compute_logprobs asks for one token that nobody reads: a prompt may then fill the whole context.
+    if max_tokens > room and not (body.prompt_logprobs and max_tokens == 1 and room == 0):
+        raise EngineError(
+            f"a prompt of {len(prompt)} tokens and max_tokens {max_tokens} exceed the context of {model.name}, "
+            f"which is {model.context}"
+        )
+    tokens, texts = _stops(fields.stop, model)
+    seed = secrets.randbits(62) if fields.seed is None else fields.seed
+    return [
+        SampleRequest(
+            prompt=prompt,
+            max_tokens=max_tokens,
+            seed=_seed_of(seed, index),
+            temperature=fields.temperature,
+            top_k=fields.top_k,
+            top_p=fields.top_p,
+            stop_tokens=tokens,
+            stop_texts=texts,
+            topk_logprobs=body.topk_sample_logprobs,
+        )
+        for index in range(body.num_samples)
+    ]
+
+
+def _seed_of(seed: int, index: int) -> int:
+    """Samples of one request differ, and the same request with the same seed repeats them."""
+    return int.from_bytes(hashlib.blake2b(f"{seed}/{index}".encode(), digest_size=7).digest(), "big")
+
+
+def _prompt(prompt: requests.Prompt, model: ModelInfo) -> list[int]:
+    if any(chunk.type != "encoded_text" for chunk in prompt.chunks):
+        raise EngineError("the prompt has an image or audio chunk; this server takes text only")
+    tokens = [token for chunk in prompt.chunks for token in chunk.tokens]
+    if not tokens:
+        raise EngineError("the prompt is empty: at least one token is needed to sample after")
+    check_vocabulary(np.asarray(tokens, dtype=np.int64), "the prompt", model)
+    return tokens
+
+
+def _stops(stop: str | list[int] | list[str] | None, model: ModelInfo) -> tuple[frozenset[int], tuple[str, ...]]:
+    """No stop at all means the model's own end tokens; an empty list means none, not even those."""
+    if stop is None:
+        return model.end_tokens, ()
+    if isinstance(stop, str):
+        stop = [stop]
+    texts = tuple(text for text in stop if isinstance(text, str))
+    if "" in texts:
+        raise EngineError("an empty text cannot be a stop")
+    return frozenset(token for token in stop if isinstance(token, int)), texts
+
+
+def _score_request(body: requests.Sample, asked: Sequence[SampleRequest]) -> ScoreRequest | None:
+    if not body.prompt_logprobs and not body.topk_prompt_logprobs:
+        return None
+    prompt, last = asked[0].prompt, body.prompt_logprobs_last_n
+    if last is not None and last > len(prompt) - 1:
+        raise EngineError(f"prompt_logprobs_last_n is {last}; this prompt has {len(prompt) - 1} logprobs")
+    one_token = len(asked) == 1 and asked[0].max_tokens == 1 and not body.topk_sample_logprobs
+    return ScoreRequest(prompt, body.topk_prompt_logprobs, last, asked[0] if one_token else None)
+
+
+def _answer(body: requests.Sample, samples: Sequence[Sample], score: Score | None) -> Answer:
+    response = pb.SampleResponse()
+    for one in samples:
+        sequence = response.sequences.add(
+            stop_reason=pb.STOP_REASON_STOP if one.stop_reason == "stop" else pb.STOP_REASON_LENGTH,
+            tokens=np.asarray(one.tokens, "<i4").tobytes(),
+            logprobs=np.asarray(one.logprobs, "<f4").tobytes(),
+        )
+        if body.topk_sample_logprobs:
+            sequence.topk_sampled_logprobs.CopyFrom(_top(one.topk, body.topk_sample_logprobs))
+    if score is not None:
+        before = sum(len(chunk.tokens) for chunk in body.prompt.chunks) - len(score.logprobs)
+        if body.prompt_logprobs:
+            logprobs = [np.nan] * before + [np.nan if value is None else value for value in score.logprobs]
+            response.prompt_logprobs = np.asarray(logprobs, "<f4").tobytes()
+        if body.topk_prompt_logprobs:
+            rows = [None] * before + list(score.topk)
+            response.topk_prompt_logprobs.CopyFrom(_top(rows, body.topk_prompt_logprobs))
+    return Answer(response.SerializeToString(), PROTOBUF)
+
+
+def _top(rows: Sequence[Sequence[tuple[int, float]] | None], k: int) -> pb.TopkLogprobs:
+    tokens = np.zeros((len(rows), k), "<i4")
+    logprobs = np.full((len(rows), k), NO_LOGPROB, "<f4")
+    for index, row in enumerate(rows):
+        for place, (token, logprob) in enumerate((row or ())[:k]):
+            tokens[index, place], logprobs[index, place] = token, logprob
+    return pb.TopkLogprobs(token_ids=tokens.tobytes(), logprobs=logprobs.tobytes(), k=k, length=len(rows))

@@ -1,0 +1,158 @@
+"""All that a running server holds: sessions, training runs, samplers, promises, checkpoints. Knows nothing of HTTP."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+
+from rtl_agent.backends.engine.contract import Engine, EngineError, Lora, ModelInfo
+from rtl_agent.backends.server.answer import Answer, json_answer
+from rtl_agent.backends.server.checkpoints import Checkpoints, parse
+from rtl_agent.backends.server.promises import Promise, Promises
+from rtl_agent.backends.server.refused import bad_request, not_found
+from rtl_agent.backends.server.requests import CreateModel, CreateSamplingSession, SaveForSampler
+from rtl_agent.backends.server.runs import Run, now
+from rtl_agent.backends.server.samplers import Sampler, Samplers
+from rtl_agent.backends.server.sessions import SILENT_SECONDS, Sessions
+from rtl_agent.backends.server.turns import Turns
+
+log = logging.getLogger(__name__)
+
+
+class Service:
+    def __init__(self, engine: Engine, state: Path, *, silent_seconds: float = SILENT_SECONDS) -> None:
+        self.engine = engine
+        self.checkpoints = Checkpoints(state)
+        self.sessions = Sessions(silent_seconds)
+        self.promises = Promises()
+        self.samplers = Samplers()
+        self.runs: dict[str, Run] = {}
+        self._infos: dict[str, ModelInfo] = {}
+        self._sweep_seconds = min(5.0, silent_seconds / 4)
+
+    def info(self, base: str) -> ModelInfo:
+        """Of a model that has been asked for: the engine has read it then."""
+        if base not in self._infos:
+            self._infos |= {info.name: info for info in self.engine.models()}
+        if base not in self._infos:
+            raise EngineError(f"this server has no model {base!r}")
+        return self._infos[base]
+
+    def run(self, model_id: str) -> Run:
+        run = self.runs.get(model_id)
+        if run is None:
+            raise not_found(
+                f"this server trains no model {model_id}: it was unloaded, its client ended, or the server is new. "
+                "Load the last checkpoint with create_training_client_from_state_with_optimizer."
+            )
+        self.sessions.hear(run.session_id)
+        return run
+
+    def create_model(self, body: CreateModel) -> Promise:
+        self.sessions.hear(body.session_id)
+        run_id = f"{body.session_id}:train:{body.model_seq_id}"
+        request_id = f"{run_id}:0"
+        if promise := self.promises.find(request_id):
+            return promise
+        if run_id in self.runs:
+            raise bad_request(f"session {body.session_id} has created model {body.model_seq_id} before")
+        turns = Turns(name=f"train-{body.model_seq_id}", first=0)
+        return self.promises.start(request_id, body.session_id, self._create_model(run_id, body, turns))
+
+    async def _create_model(self, run_id: str, body: CreateModel, turns: Turns) -> Answer:
+        fields = body.lora_config
+        if body.optimizer_config.type != "adamw":
+            raise EngineError(f"this server has no optimizer {body.optimizer_config.type!r}; it has AdamW")
+        seed = fields.seed if fields.seed is not None else time.time_ns() % 2**31
+        lora = Lora(fields.rank, seed, fields.train_mlp, fields.train_attn, fields.train_unembed)
+        try:
+            model = await turns.take(0, lambda: self.engine.create(body.base_model, lora))
+        except BaseException:
+            turns.close(lambda: None)
+            raise
+        metadata = {key: str(value) for key, value in (body.user_metadata or {}).items()} or None
+        info = self.info(body.base_model)
+        run = Run(run_id, body.session_id, info, lora, metadata, model, turns, self.checkpoints, now())
+        self.runs[run_id] = run
+        return json_answer({"model_id": run_id, "type": "create_model"})
+
+    def train(self, run: Run, sequence_id: int | None, call: Callable[[], Answer]) -> Promise:
+        """Queue a call on the run's thread. A sequence id sent again, as after a broken connection, runs once."""
+        request_id = f"{run.id}:{sequence_id if sequence_id is not None else time.time_ns()}"
+        if promise := self.promises.find(request_id):
+            return promise
+        return self.promises.start(request_id, run.session_id, _result(run.turns.take(sequence_id, call)))
+
+    def snapshot_run(self, run: Run, body: SaveForSampler) -> Promise:
+        """A sampler that is nowhere but in memory."""
+        if body.sampling_session_seq_id is None:
+            raise bad_request("save_weights_for_sampler needs a path, or a sampling_session_seq_id")
+        request_id = f"{run.id}:{body.seq_id}"
+        if promise := self.promises.find(request_id):
+            return promise
+        taken = run.turns.take(body.seq_id, run.snapshot)
+        sampler_id = f"{run.session_id}:sample:{body.sampling_session_seq_id}"
+
+        async def add() -> Answer:
+            self.samplers.add(Sampler(sampler_id, run.session_id, run.info.name, snapshot=await taken))
+            return json_answer({"sampling_session_id": sampler_id, "type": "save_weights_for_sampler"})
+
+        return self.promises.start(request_id, run.session_id, add())
+
+    async def create_sampler(self, body: CreateSamplingSession) -> Sampler:
+        self.sessions.hear(body.session_id)
+        sampler_id = f"{body.session_id}:sample:{body.sampling_session_seq_id}"
+        if sampler := self.samplers.find(sampler_id):
+            return sampler
+        if body.model_path is not None:
+            where = parse(body.model_path)
+            directory = self.checkpoints.directory(where)
+            record = self.checkpoints.record(where.run)
+            if record is None:
+                raise EngineError(f"{body.model_path} has lost its run.json; save the checkpoint again")
+            base = record.base
+            sampler = Sampler(sampler_id, body.session_id, base, body.model_path)
+            sampler.load = lambda: self.engine.load_snapshot(base, directory)
+        elif body.base_model is not None:
+            base = body.base_model
+            sampler = Sampler(sampler_id, body.session_id, base)
+            sampler.load = lambda: self.engine.base_snapshot(base)
+        else:
+            raise bad_request("a sampling session needs a base_model or a model_path")
+        await self.samplers.open(sampler)
+        self.samplers.add(sampler)
+        return sampler
+
+    def unload(self, run: Run) -> None:
+        del self.runs[run.id]
+        run.close()
+
+    def end_session(self, session_id: str) -> None:
+        """Free all that belongs to it."""
+        self.sessions.finish(session_id)
+        self.promises.drop_session(session_id)
+        for run in [run for run in self.runs.values() if run.session_id == session_id]:
+            self.unload(run)
+        self.samplers.drop_session(session_id)
+
+    async def sweep_forever(self) -> None:
+        while True:
+            await asyncio.sleep(self._sweep_seconds)
+            self.promises.sweep(time.monotonic())
+            for session_id in self.sessions.silent(time.monotonic()):
+                log.warning("session %s is silent: its models and samplers are freed", session_id)
+                self.end_session(session_id)
+
+    def close(self) -> None:
+        for session_id in self.sessions.ids():
+            self.end_session(session_id)
+        self.samplers.close()
+        self.engine.close()
+
+
+def _result(taken: "asyncio.Future[Answer]") -> Coroutine[object, object, Answer]:
+    async def wait() -> Answer:
+        return await taken
+
+    return wait()
