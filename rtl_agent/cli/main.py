@@ -5,9 +5,10 @@ import sys
 import typer
 
 from rtl_agent import __version__
-from rtl_agent.cli import bench, console, demo, doctor, grade, problems
+from rtl_agent.cli import bench, console, demo, doctor, grade, problems, report, runs
 from rtl_agent.grading import CannotGrade, ExecutorFault
 from rtl_agent.problems import BadRecord, NoSuchProblems
+from rtl_agent.runs import RunError
 from rtl_agent.sandbox import SandboxError
 from rtl_agent.toolchain import ToolMissing
 
@@ -20,9 +21,11 @@ app = typer.Typer(
 )
 app.add_typer(problems.app, name="problems")
 app.add_typer(bench.app, name="bench")
+app.add_typer(runs.app, name="runs")
 app.command("grade")(grade.grade)
 app.command("demo")(demo.demo)
 app.command("doctor")(doctor.doctor)
+app.command("report")(report.report)
 app.command("setup")(doctor.setup)
 
 
@@ -37,7 +40,7 @@ def run() -> None:
     """Run a command; what a user can meet ends in a sentence and an exit code, not in a traceback."""
     try:
         app()
-    except (BadRecord, NoSuchProblems, CannotGrade) as error:
+    except (BadRecord, NoSuchProblems, CannotGrade, RunError) as error:
         console.say_error(str(error))
         sys.exit(console.BAD_INPUT)
     except (ToolMissing, SandboxError, ExecutorFault) as error:

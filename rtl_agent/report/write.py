@@ -1,0 +1,30 @@
+"""Write a run's report into its directory."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from rtl_agent.report.charts import charts_of
+from rtl_agent.report.episodes import digest
+from rtl_agent.report.page import render
+from rtl_agent.report.png import can_draw, write_curves
+from rtl_agent.runs import read_run, write_whole
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was written; no curves where matplotlib is missing or nothing was measured."""
+
+    page: Path
+    curves: tuple[Path, ...]
+    curves_left_out: bool
+
+
+def write_report(path: str | Path, *, curves: bool = True) -> Report:
+    """`report.html`, and `curves/*.png` beside it. The run may be still going: both show it as it is now."""
+    run = read_run(path)
+    charts = charts_of(run)
+    page = run.path / "report.html"
+    text = render(run, charts, digest(run.episodes()), digest(run.episodes("eval")))
+    write_whole(page, text.encode(errors="replace"))
+    drawn = write_curves(charts, run.path / "curves") if curves and can_draw() else []
+    return Report(page, tuple(drawn), curves_left_out=bool(charts) and curves and not can_draw())
