@@ -1,0 +1,1 @@
+"""One loop for reinforcement learning, on-policy distillation and their mix."""

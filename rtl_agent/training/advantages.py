@@ -1,0 +1,121 @@
+"""Rewards and advice -> what is trained on.
+
+    advantage(token) = reward - mean reward of its group
+                     - kl_penalty_coef * (log p_student - log p_teacher)
+
+and beside it soft targets: cross-entropy to the teacher's likeliest tokens at the student's own positions, which keeps
+the student from collapsing onto one way of writing. Left out of GRPO on purpose: division by the group's standard
+deviation and by length, which weigh easy problems and short answers more.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import tinker
+from numpy.typing import NDArray
+
+from rtl_agent.teachers import Advice, TopK
+from rtl_agent.training.group import Group
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Signal:
+    """How strongly each source of advice counts."""
+
+    kl_penalty_coef: float = 0.0
+    kl_discount_factor: float = 0.0
+    forward_kl_coef: float = 0.0
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What one group teaches. `policy` goes to the policy loss, `imitation` to cross_entropy.
+
+    `sampled` and `mask` belong to `policy`, datum for datum: logprobs at sampling time, and 1 on action tokens.
+    """
+
+    policy: tuple[tinker.Datum, ...]
+    imitation: tuple[tinker.Datum, ...]
+    sampled: tuple[Floats, ...]
+    mask: tuple[Floats, ...]
+    kl_sum: float = 0.0
+    advised_tokens: float = 0.0
+
+
+def lesson_of(group: Group, signal: Signal) -> Lesson:
+    """Advantages are centred on the group's mean; a group of one is left with the teacher's part alone."""
+    mean = float(np.mean(group.rewards)) if group.rollouts else 0.0
+    policy, imitation, sampled, masks = [], [], [], []
+    kl_sum = advised = 0.0
+    for rollout in group.rollouts:
+        advice: tuple[Advice | None, ...] = rollout.advice or (None,) * len(rollout.data)
+        for datum, one in zip(rollout.data, advice, strict=True):
+            logprobs, mask = array(datum, "logprobs"), array(datum, "mask")
+            advantages = (rollout.reward - mean) * mask
+            if one is not None:
+                reverse_kl = (logprobs - np.asarray(one.logprobs[1:], dtype=np.float32)) * mask
+                penalty = discounted(-signal.kl_penalty_coef * reverse_kl, signal.kl_discount_factor)
+                advantages = advantages + penalty * mask
+                kl_sum += float(reverse_kl.sum())
+                advised += float(mask.sum())
+                if signal.forward_kl_coef > 0 and one.top:
+                    imitation.append(soft_targets(datum, one, mask, signal.forward_kl_coef))
+            policy.append(policy_datum(datum, advantages))
+            sampled.append(logprobs)
+            masks.append(mask)
+    return Lesson(tuple(policy), tuple(imitation), tuple(sampled), tuple(masks), kl_sum, advised)
+
+
+def policy_datum(datum: tinker.Datum, advantages: Floats) -> tinker.Datum:
+    """Without the mask: a policy loss has no such input, and advantages are 0 where it is."""
+    inputs = datum.loss_fn_inputs
+    return tinker.Datum(
+        model_input=datum.model_input,
+        loss_fn_inputs={
+            "target_tokens": inputs["target_tokens"],
+            "logprobs": inputs["logprobs"],
+            "advantages": tinker.TensorData.from_numpy(advantages.astype(np.float32)),
+        },
+    )
+
+
+def soft_targets(datum: tinker.Datum, advice: Advice, mask: Floats, coefficient: float) -> tinker.Datum:
+    """The teacher's likeliest tokens at every action position, weighted by their share."""
+    width = max((len(top.tokens) for top in advice.top if top is not None), default=1)
+    tokens = np.zeros((len(mask), width), dtype=np.int64)
+    weights = np.zeros((len(mask), width), dtype=np.float32)
+    for position, top in action_positions(advice, mask):
+        tokens[position, : len(top.tokens)] = top.tokens
+        weights[position, : len(top.tokens)] = top.shares()
+    return tinker.Datum(
+        model_input=datum.model_input,
+        loss_fn_inputs={
+            "target_tokens": tinker.TensorData.from_numpy(tokens),
+            "weights": tinker.TensorData.from_numpy(weights * np.float32(coefficient)),
+        },
+    )
+
+
+def action_positions(advice: Advice, mask: Floats) -> Iterator[tuple[int, TopK]]:
+    """Row of the targets, and the advice on the token there. Targets are shifted: row 0 is the second token."""
+    for position, top in enumerate(advice.top[1:]):
+        if top is not None and mask[position] > 0:
+            yield position, top
+
+
+def discounted(values: Floats, factor: float) -> Floats:
+    """Each value plus what comes after it, worth less with every token."""
+    if factor <= 0:
+        return values
+    out, later = np.empty_like(values), np.float32(0)
+    for position in range(len(values) - 1, -1, -1):
+        later = values[position] + np.float32(factor) * later
+        out[position] = later
+    return out
+
+
+def array(datum: tinker.Datum, name: str) -> Floats:
+    return np.asarray(datum.loss_fn_inputs[name].to_numpy(), dtype=np.float32)

@@ -1,0 +1,25 @@
+"""What can go wrong in a run, as sentences for the person who started it."""
+
+
+class TrainingError(Exception):
+    """The run cannot start or go on. What was done so far is kept."""
+
+    exit_code = 1
+
+
+class BadConfig(TrainingError):
+    """An option has a value that cannot work."""
+
+    exit_code = 2
+
+
+class BackendGone(TrainingError):
+    """The server that holds the model does not answer any more."""
+
+    exit_code = 3
+
+
+class LossNotFinite(TrainingError):
+    """The loss became NaN or infinite."""
+
+    exit_code = 4

@@ -1,0 +1,212 @@
+"""The loop: sample, grade, ask the teacher, learn. One step reads from top to bottom.
+
+A step's groups all start at once from one snapshot of the student. Each is graded and scored by the teacher as soon as
+its tokens are there, while others still sample, and goes to the trainer in the order of the data set, whatever order
+they ended in: sums of floats depend on their order, and a run must repeat exactly. Left out: sampling a step ahead of
+the weights.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tinker_cookbook.rl.metrics import compute_post_kl
+
+from rtl_agent.problems import Problem
+from rtl_agent.runs import Checkpoint, Run
+from rtl_agent.teachers import Teacher
+from rtl_agent.training.advantages import Lesson, Signal, lesson_of
+from rtl_agent.training.classroom import Classroom
+from rtl_agent.training.clock import Clock
+from rtl_agent.training.config import Config
+from rtl_agent.training.display import Display
+from rtl_agent.training.errors import TrainingError
+from rtl_agent.training.evaluate import Evaluation, evaluate
+from rtl_agent.training.group import Group
+from rtl_agent.training.metrics import episode_metrics, policy_metrics, signal_metrics
+from rtl_agent.training.rollouts import Policy, play_group
+from rtl_agent.training.schedule import learning_rate
+from rtl_agent.training.seeds import seed_of
+from rtl_agent.training.student import Passes, Student
+from rtl_agent.training.trackers import Trackers
+
+
+@dataclass
+class Loop:
+    """One run from its first step, or from a checkpoint, to its last."""
+
+    config: Config
+    signal: Signal
+    classroom: Classroom
+    student: Student
+    teacher: Teacher | None
+    run: Run
+    display: Display
+    trackers: Trackers
+    total: int
+    best: float | None = None
+
+    async def train(self, first: int) -> None:
+        """Steps first..total-1. An evaluation is in the line of the step after it; the last one has its own line."""
+        self.client = await self.student.snapshot()
+        for step in range(first, self.total):
+            metrics = await self._evaluate(step) if self._due(step, self.config.eval_every) else {}
+            metrics |= await self._step(step)
+            self._log(step, metrics)
+            if self._due(step + 1, self.config.save_every) or step + 1 == self.total:
+                await self._save(f"{step + 1:06d}", step + 1)
+            self.display.step(step, metrics)
+        if metrics := await self._evaluate(self.total):
+            self._log(self.total, metrics)
+            self.display.step(self.total - 1, metrics)
+
+    def _log(self, step: int, metrics: dict[str, float]) -> None:
+        self.run.log_metrics(step, metrics)
+        for fault in self.trackers.log(step, metrics):
+            self.display.note(fault)
+
+    async def _step(self, step: int) -> dict[str, float]:
+        clock = Clock()
+        policy = Policy(
+            self.client, self.config.max_tokens, self.config.temperature, seed_of(self.config.seed, step), clock
+        )
+        rate = learning_rate(
+            step,
+            self.total,
+            peak=self.config.learning_rate,
+            schedule=self.config.lr_schedule,
+            warmup=self.config.warmup_steps,
+        )
+        before = self.classroom.counters()
+        groups: list[Group] = []
+        lessons: list[Lesson] = []
+        passes: list[Passes] = []
+        waiting = 0
+        steps: list[Any] = []
+        per_substep = -(-self.config.batch_size // self.config.num_substeps)
+        async for group in self._groups(step, policy):
+            groups.append(group)
+            if self._teaches(group):
+                lesson = lesson_of(group, self.signal)
+                with clock.during("train"):
+                    passes.append(await self.student.submit(lesson))
+                lessons.append(lesson)
+                waiting += 1
+            if waiting and len(groups) % per_substep == 0:
+                steps.append(await self.student.step(rate))
+                waiting = 0
+        if waiting:
+            steps.append(await self.student.step(rate))
+        with clock.during("train"):
+            trained, losses = await self.student.finish(passes)
+            optim = [await one for one in steps]
+            self.client = await self.student.snapshot()
+        self.run.log_rollouts(step, [record for group in groups for record in records(group, step)])
+        metrics = {
+            **episode_metrics(groups),
+            **signal_metrics(groups, lessons),
+            **policy_metrics(lessons, trained),
+            **losses,
+            **{f"optim/{name}": float(value) for one in optim for name, value in (one.metrics or {}).items()},
+            **self.classroom.since(before),
+            "optim/lr": rate,
+            "optim/steps": float(len(steps)),
+        }
+        if self.config.compute_post_kl and lessons:
+            metrics |= await self._post_kl(groups)
+        times = clock.metrics()
+        tokens = metrics.get("env/all/total_ac_tokens", 0.0)
+        return metrics | times | {"throughput/tokens_per_second": tokens / max(times["time/total"], 1e-9)}
+
+    async def _groups(self, step: int, policy: Policy) -> AsyncIterator[Group]:
+        """The step's groups in the order of the data set; all of them run meanwhile."""
+        problems = list(self.classroom.batch(step))
+        tasks = [asyncio.create_task(self._group(problem, policy)) for problem in problems]
+        spare = iter(self.classroom.spare(step)) if self.config.groups_without_signal == "resample" else iter(())
+        try:
+            while tasks:
+                group = await tasks.pop(0)
+                yield group
+                if not self._teaches(group) and (other := next(spare, None)) is not None:
+                    tasks.append(asyncio.create_task(self._group(other, policy)))
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _group(self, problem: Problem, policy: Policy) -> Group:
+        return await play_group(self.classroom.builder(problem, self.config.group_size), policy, self.teacher)
+
+    def _teaches(self, group: Group) -> bool:
+        """A group that lost its rollouts never does; one with equal rewards does by its teacher, or is kept."""
+        if not group.rollouts:
+            return False
+        return group.differs or group.advised or self.config.groups_without_signal == "keep"
+
+    async def _evaluate(self, steps_done: int) -> dict[str, float]:
+        problems = self.classroom.heldout
+        if not problems or not self.config.eval_every:
+            return {}
+        self.display.doing("evaluating")
+        policy = Policy(
+            self.client,
+            self.config.max_tokens,
+            self.config.eval_temperature,
+            seed_of(self.config.seed, "eval"),
+            Clock(),
+        )
+        found: Evaluation = await evaluate(self.classroom, problems, policy, self.config.eval_samples)
+        episodes = [record for group in found.groups for record in records(group, steps_done)]
+        self.run.log_rollouts(steps_done, episodes, kind="eval")
+        value = found.metrics.get("test/env/all/reward/total")
+        if value is not None and (self.best is None or value > self.best):
+            self.best = value
+            await self._save(f"{steps_done:06d}-best", steps_done, best=True)
+        self.display.doing("training")
+        return found.metrics
+
+    async def _save(self, name: str, steps_done: int, *, best: bool = False) -> None:
+        """The line is written when the weights are there, so that what it names can be loaded."""
+        state, sampler = await self.student.save(name)
+        value = self.best if best else None
+        self.run.add_checkpoint(
+            Checkpoint(name, steps_done, state, sampler, best=best, value=value, extra={"best": self.best})
+        )
+
+    @staticmethod
+    def _due(steps_done: int, every: int) -> bool:
+        return every > 0 and steps_done % every == 0
+
+    async def _post_kl(self, groups: Sequence[Group]) -> dict[str, float]:
+        data = [datum for group in groups for rollout in group.rollouts for datum in rollout.data]
+        return {name: float(value) for name, value in (await compute_post_kl(data, self.client)).items()}
+
+
+def records(group: Group, step: int) -> list[dict[str, Any]]:
+    """Every episode as it is kept, with the teacher's logprobs and the reverse KL of each sampled token."""
+    found = []
+    for number, rollout in enumerate(group.rollouts):
+        record = {**rollout.episode.to_json(), "step": step, "rollout": number}
+        sampled = rollout.episode.sampled_logprobs
+        if rollout.advice and sampled:
+            teacher = rollout.advice[-1].logprobs[-len(sampled) :]
+            record["teacher_logprobs"] = list(teacher)
+            record["reverse_kl"] = [mine - theirs for mine, theirs in zip(sampled, teacher, strict=True)]
+        found.append(record)
+    for why in group.lost:
+        found.append({"problem_id": group.problem.id, "step": step, "lost": why})
+    return found
+
+
+def first_step(run: Run) -> tuple[int, Checkpoint | None]:
+    """Where a run goes on, after what came later was dropped."""
+    checkpoint = run.last_checkpoint
+    step = checkpoint.step if checkpoint else 0
+    run.rewind(step)
+    return step, checkpoint
+
+
+def ensure_steps(total: int, first: int) -> None:
+    if first > total:
+        raise TrainingError(f"the run has {first} steps already and max_steps is {total}")

@@ -1,0 +1,51 @@
+"""A step's numbers, under the same names in every mode."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from tinker_cookbook.rl.metric_util import compute_trajectory_metrics
+
+from rtl_agent.training.advantages import Floats, Lesson
+from rtl_agent.training.group import Group
+
+NO_SIGNAL, LOST, GROUPS_LOST = "groups/no_signal", "rollouts/lost", "groups/lost"
+REWARD, PASS_RATE = "env/all/reward/total", "env/all/pass_rate"
+
+
+def episode_metrics(groups: Sequence[Group]) -> dict[str, float]:
+    """env/all/...: rewards, their parts, rates, tokens and turns."""
+    trajectories = [group.as_trajectories() for group in groups if group.rollouts]
+    found = compute_trajectory_metrics(trajectories, [["cvdp"] for _ in trajectories])
+    return {name: float(value) for name, value in found.items()}
+
+
+def signal_metrics(groups: Sequence[Group], lessons: Sequence[Lesson]) -> dict[str, float]:
+    """Which groups taught nothing by their reward, what was lost, and how far the teacher is."""
+    with_rollouts = [group for group in groups if group.rollouts]
+    same = sum(not group.differs for group in with_rollouts)
+    advised = sum(lesson.advised_tokens for lesson in lessons)
+    found = {
+        NO_SIGNAL: same / len(with_rollouts) if with_rollouts else 0.0,
+        LOST: float(sum(len(group.lost) for group in groups)),
+        GROUPS_LOST: float(len(groups) - len(with_rollouts)),
+    }
+    if advised:
+        found["teacher_kl"] = sum(lesson.kl_sum for lesson in lessons) / advised
+    return found
+
+
+def policy_metrics(lessons: Sequence[Lesson], trained: Sequence[Floats]) -> dict[str, float]:
+    """Entropy, and the distance between the logprobs at sampling and those that the trainer computed."""
+    sampled = [one for lesson in lessons for one in lesson.sampled]
+    masks = [one for lesson in lessons for one in lesson.mask]
+    pairs = list(zip(sampled, masks, trained, strict=True))
+    if not any(mask.any() for mask in masks):
+        return {}
+    then = np.concatenate([logprobs[mask > 0] for logprobs, mask, _ in pairs])
+    now = np.concatenate([logprobs[mask > 0] for _, mask, logprobs in pairs])
+    difference = (then - now).astype(np.float64)
+    return {
+        "optim/entropy": float(-then.astype(np.float64).mean()),
+        "optim/kl_sample_train_v1": float(difference.mean()),
+        "optim/kl_sample_train_v2": float(0.5 * (difference**2).mean()),
+    }

@@ -1,0 +1,61 @@
+"""Sets of options by name."""
+
+from collections.abc import Mapping
+
+_SEED: Mapping[str, object] = {
+    "backend": "tinker",
+    "limit": 1,
+    "batch_size": 1,
+    "group_size": 1,
+    "max_steps": 1,
+    "learning_rate": 1e-4,
+    "kl_penalty_coef": 1.0,
+    "kl_discount_factor": 0.0,
+    "lora_rank": 32,
+    "max_tokens": 4096,
+    "loss_fn": "importance_sampling",
+    "num_substeps": 1,
+    "compute_post_kl": False,
+    "timeout_seconds": 300.0,
+    "heldout": False,
+    "eval_every": 5,
+    "save_every": 5,
+}
+
+PRESETS: Mapping[str, Mapping[str, object]] = {
+    "none": {},
+    # Everything on this machine's CPU: small models, all weights, short answers.
+    "embedded": {
+        "backend": "embedded",
+        "lora_rank": 0,
+        "max_tokens": 448,
+        "learning_rate": 3e-4,
+        "kl_penalty_coef": 0.5,
+        "forward_kl_coef": 0.5,
+        "grad_clip_norm": 1.0,
+        "max_steps": 20,
+    },
+    # What the seed experiments asked for next.
+    "recommended": {
+        "max_steps": 100,
+        "group_size": 4,
+        "kl_penalty_coef": 0.5,
+        "reward": "graded",
+        "eval_every": 10,
+        "max_tokens": 8192,
+        "system": "spec-aware",
+    },
+    # As they were run: one problem, one step, one rollout.
+    "seed-exp-1": {
+        **_SEED,
+        "student_model": "Qwen/Qwen3-8B",
+        "teacher_model": "Qwen/Qwen3-30B-A3B",
+        "renderer_name": "qwen3",
+    },
+    "seed-exp-2": {
+        **_SEED,
+        "student_model": "Qwen/Qwen3-30B-A3B-Instruct-2507",
+        "teacher_model": "Qwen/Qwen3-235B-A22B-Instruct-2507",
+        "renderer_name": "qwen3_instruct",
+    },
+}

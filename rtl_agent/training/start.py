@@ -1,0 +1,185 @@
+"""Start a run: check, connect, resume or begin, train, report. Whatever goes wrong ends in a sentence."""
+
+import asyncio
+import logging
+import re
+import time
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import chz
+import tinker
+from rich.console import Console
+
+from rtl_agent.backends.connect import CannotConnect, Connection, connect
+from rtl_agent.backends.server.child import ServerDied
+from rtl_agent.envs import NoTokenizer, UnknownRenderer, default_renderer, live_grader, tokenizer_for, warnings_for
+from rtl_agent.grading import GradeCache, Grader, default_cache_path
+from rtl_agent.runs import Checkpoint, Run, RunError
+from rtl_agent.teachers import Teacher
+from rtl_agent.training.advantages import Signal
+from rtl_agent.training.classroom import Classroom, open_classroom
+from rtl_agent.training.config import Config, Distill
+from rtl_agent.training.display import Display
+from rtl_agent.training.errors import BackendGone, BadConfig, TrainingError
+from rtl_agent.training.loop import Loop, ensure_steps, first_step
+from rtl_agent.training.parse import warnings
+from rtl_agent.training.student import Student
+from rtl_agent.training.trackers import Trackers
+from rtl_agent.training.vocabulary import check_same_vocabulary
+
+log = logging.getLogger("rtl_agent.training")
+
+# What the steps already done depend on.
+FIXED = (
+    "mode", "student", "teacher", "seed", "batch_size", "group_size", "cvdp_jsonl_path", "problems", "limit",
+    "lora_rank", "renderer_name", "system", "max_tokens", "temperature", "loss_fn", "num_substeps", "heldout",
+)  # fmt: skip
+WATCH_SECONDS = 1.0
+
+
+def start(config: Config, console: Console) -> Path:
+    """Train, and return the run directory. TrainingError says what went wrong."""
+    try:
+        return asyncio.run(_run(config, console))
+    except (CannotConnect, NoTokenizer, UnknownRenderer) as error:
+        raise BadConfig(str(error)) from error
+    except RunError as error:
+        raise TrainingError(str(error)) from error
+    except (ServerDied, tinker.APIConnectionError) as error:
+        raise BackendGone(f"{error}\nWhat was done is kept: behavior_if_log_dir_exists=resume goes on") from error
+    except tinker.TinkerError as error:
+        raise TrainingError(f"the server refused: {error}") from error
+
+
+async def _run(config: Config, console: Console) -> Path:
+    renderer = config.renderer_name or default_renderer(config.student)
+    for text in (*warnings(config), *warnings_for(config.student, renderer, config.max_tokens)):
+        console.print(f"warning: {text}", style="yellow", highlight=False, markup=False)
+    async with AsyncExitStack() as stack:
+        run = stack.enter_context(
+            Run.create(_log_path(config), described(config), if_exists=config.behavior_if_log_dir_exists, fixed=FIXED)
+        )
+        _log_to(run, stack)
+        run.write_code_diff()
+        cache = stack.enter_context(GradeCache(default_cache_path()))
+        grader = await stack.enter_async_context(
+            Grader(
+                weights=config.weights(),
+                jobs=config.grading_jobs or None,
+                timeout_seconds=config.timeout_seconds,
+                cache=cache,
+            )
+        )
+        stack.enter_context(live_grader(grader))
+        connection = stack.enter_context(_connect(config, run))
+        context = await _context(connection, config.student)
+        if config.max_tokens >= context:
+            raise BadConfig(f"max_tokens={config.max_tokens}: a prompt and its answer have {context} tokens in all")
+        classroom = open_classroom(config, renderer, grader, prompt_room=context - config.max_tokens)
+        for text in classroom.left_out:
+            log.info("%s", text)
+        total = config.max_steps or len(classroom.dataset)
+        first, checkpoint = first_step(run)
+        ensure_steps(total, first)
+        console.print(_headline(config, classroom, run, total, first), highlight=False, markup=False)
+        trackers = Trackers(config, run.path.name, described(config))
+        stack.callback(trackers.close)
+        display = stack.enter_context(Display(console, total, first))
+        loop = Loop(
+            config=config,
+            signal=_signal(config),
+            classroom=classroom,
+            student=await _student(connection, config, checkpoint),
+            teacher=await _teacher(connection, config),
+            run=run,
+            display=display,
+            trackers=trackers,
+            total=total,
+            best=checkpoint.extra.get("best") if checkpoint else None,
+        )
+        await _while_alive(connection, loop.train(first))
+        return run.path
+
+
+def described(config: Config) -> dict[str, Any]:
+    """As it is kept in config.json."""
+    return {"mode": config.mode, "student": config.student, "teacher": config.teacher, **chz.asdict(config)}
+
+
+def _log_path(config: Config) -> Path:
+    if config.log_path:
+        return Path(config.log_path).expanduser()
+    student = re.sub(r"[^A-Za-z0-9.]+", "-", config.student).strip("-")
+    return Path("runs") / f"{config.mode}-{student}-{time.strftime('%Y%m%d-%H%M%S')}"
+
+
+def _log_to(run: Run, stack: AsyncExitStack) -> None:
+    handler = run.logging_handler()
+    root = logging.getLogger()
+    root.addHandler(handler)
+    stack.callback(root.removeHandler, handler)
+    log.setLevel(logging.INFO)
+
+
+def _connect(config: Config, run: Run) -> Connection:
+    models = [name for name in dict.fromkeys((config.student, config.teacher)) if name]
+    return connect(config.backend, models=models, state=run.path / "checkpoints")
+
+
+async def _context(connection: Connection, model: str) -> int:
+    """The most tokens that a prompt and its answer may have together."""
+    capabilities = await connection.service.get_server_capabilities_async()
+    known = {one.model_name: one for one in capabilities.supported_models}
+    if known and model not in known:
+        names = ", ".join(sorted(str(name) for name in known))
+        raise BadConfig(f"the server has no model {model}; it has {names}")
+    return int(getattr(known.get(model), "max_context_length", None) or 32_768)
+
+
+async def _student(connection: Connection, config: Config, checkpoint: Checkpoint | None) -> Student:
+    service = connection.service
+    if checkpoint and checkpoint.state_path:
+        client = await service.create_training_client_from_state_with_optimizer_async(checkpoint.state_path)
+    else:
+        client = await service.create_lora_training_client_async(
+            config.student, rank=config.lora_rank, seed=config.seed
+        )
+    return Student(client, config.loss_fn, config.grad_clip_norm)
+
+
+async def _teacher(connection: Connection, config: Config) -> Teacher | None:
+    if not isinstance(config, Distill) or not (config.kl_penalty_coef or config.forward_kl_coef):
+        return None
+    names = (config.student_model, config.teacher_model)
+    check_same_vocabulary(tokenizer_for(names[0]), tokenizer_for(names[1]), names)
+    client = await connection.service.create_sampling_client_async(base_model=config.teacher_model)
+    return Teacher(client, config.teacher_model, config.forward_kl_topk if config.forward_kl_coef else 0)
+
+
+def _signal(config: Config) -> Signal:
+    if not isinstance(config, Distill):
+        return Signal()
+    return Signal(config.kl_penalty_coef, config.kl_discount_factor, config.forward_kl_coef)
+
+
+def _headline(config: Config, classroom: Classroom, run: Run, total: int, first: int) -> str:
+    taught = f" <- {config.teacher}" if config.teacher else ""
+    resumed = f", going on at step {first}" if first else ""
+    return (
+        f"{config.mode}: {config.student}{taught} on {config.backend}; {len(classroom.dataset.problems)} problems, "
+        f"{len(classroom.heldout)} held out; {total} steps{resumed}; {run.path}"
+    )
+
+
+async def _while_alive(connection: Connection, work: Any) -> None:
+    """The SDK tries for minutes to reach a server that is gone: look at the process instead."""
+    task = asyncio.ensure_future(work)
+    try:
+        while not (await asyncio.wait({task}, timeout=WATCH_SECONDS))[0]:
+            connection.check()
+        await task
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)

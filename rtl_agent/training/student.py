@@ -1,0 +1,79 @@
+"""The model that learns: passes, optimiser steps, snapshots and checkpoints, with faults in words."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import tinker
+
+from rtl_agent.training.advantages import Floats, Lesson
+from rtl_agent.training.config import LossFn
+from rtl_agent.training.errors import LossNotFinite
+
+
+@dataclass(frozen=True)
+class Passes:
+    """Submitted and on their way: the passes of one group, in order."""
+
+    policy: Any  # an APIFuture; None where there was nothing to train on
+    imitation: Any
+
+
+@dataclass(frozen=True)
+class Student:
+    """Thin over tinker's training client: what is submitted in order is done in order."""
+
+    client: tinker.TrainingClient
+    loss_fn: LossFn
+    grad_clip_norm: float
+
+    async def submit(self, lesson: Lesson) -> Passes:
+        """Queue a group's passes; gradients add up until `step`."""
+        policy = imitation = None
+        if lesson.policy:
+            policy = await self.client.forward_backward_async(list(lesson.policy), loss_fn=self.loss_fn)
+        if lesson.imitation:
+            imitation = await self.client.forward_backward_async(list(lesson.imitation), loss_fn="cross_entropy")
+        return Passes(policy, imitation)
+
+    async def step(self, learning_rate: float) -> Any:
+        """Queue an optimiser step."""
+        adam = tinker.AdamParams(
+            learning_rate=learning_rate, beta1=0.9, beta2=0.95, eps=1e-8, grad_clip_norm=self.grad_clip_norm
+        )
+        return await self.client.optim_step_async(adam)
+
+    async def finish(self, passes: Sequence[Passes]) -> tuple[list[Floats], dict[str, float]]:
+        """The trainer's logprobs of every policy datum, in order, and the losses as token sums."""
+        logprobs: list[Floats] = []
+        losses = {"loss/policy": 0.0, "loss/imitation": 0.0}
+        for one in passes:
+            if one.policy is not None:
+                done = await one.policy
+                logprobs += [np.asarray(out["logprobs"].to_numpy(), np.float32) for out in done.loss_fn_outputs]
+                losses["loss/policy"] += finite(done, "policy")
+            if one.imitation is not None:
+                losses["loss/imitation"] += finite(await one.imitation, "imitation")
+        return logprobs, losses
+
+    async def snapshot(self) -> tinker.SamplingClient:
+        """The weights as they are now, to sample from."""
+        return await self.client.save_weights_and_get_sampling_client_async()
+
+    async def save(self, name: str) -> tuple[str, str]:
+        """Paths of the whole state and of weights to sample from."""
+        state = await self.client.save_state_async(name, overwrite=True)
+        sampler = await self.client.save_weights_for_sampler_async(name)
+        return (await state).path, (await sampler).path
+
+
+def finite(done: Any, name: str) -> float:
+    loss = float(done.metrics.get("loss:sum", 0.0))
+    if not math.isfinite(loss):
+        raise LossNotFinite(
+            f"the {name} loss became {loss}: lower learning_rate, or set grad_clip_norm=1.0, and resume from the last "
+            "checkpoint"
+        )
+    return loss

@@ -1,0 +1,73 @@
+"""Rewards and advice become advantages and soft targets, token for token."""
+
+import numpy as np
+import pytest
+import tinker
+from tinker_cookbook.completers import TokensWithLogprobs
+from tinker_cookbook.rl.data_processing import trajectory_to_data
+from tinker_cookbook.rl.types import Trajectory, Transition
+
+from rtl_agent.envs import Episode
+from rtl_agent.problems import Problem, load_problems
+from rtl_agent.teachers import Advice, TopK
+from rtl_agent.training.advantages import Signal, array, discounted, lesson_of
+from rtl_agent.training.group import Group, Rollout
+
+PROMPT = [5, 6, 7]
+ANSWER = [8, 9]
+
+
+@pytest.fixture(scope="module")
+def problem() -> Problem:
+    return load_problems("bundled")[0]
+
+
+def rollout(problem: Problem, reward: float, logprobs: tuple[float, ...], advice: Advice | None = None) -> Rollout:
+    action = TokensWithLogprobs(ANSWER[: len(logprobs)], list(logprobs))
+    observation = tinker.ModelInput.from_ints(PROMPT)
+    trajectory = Trajectory([Transition(observation, action, reward, True)], tinker.ModelInput.empty())
+    episode = Episode(problem.id, problem.family, (), tuple(PROMPT), tuple(action.tokens), "", "stop", {}, reward)
+    data = tuple(trajectory_to_data(trajectory, 0.0))
+    return Rollout(episode.with_logprobs(logprobs), trajectory, data, (advice,) if advice else ())
+
+
+def test_rewards_are_centred_on_their_group_and_land_on_action_tokens(problem: Problem) -> None:
+    group = Group(problem, (rollout(problem, 1.4, (-1.0, -2.0)), rollout(problem, 0.4, (-1.0, -2.0))))
+    lesson = lesson_of(group, Signal())
+    assert [array(datum, "advantages").tolist() for datum in lesson.policy] == [
+        pytest.approx([0.0, 0.0, 0.5, 0.5]),
+        pytest.approx([0.0, 0.0, -0.5, -0.5]),
+    ]
+    assert lesson.imitation == ()
+
+
+def test_equal_rewards_teach_nothing(problem: Problem) -> None:
+    group = Group(problem, (rollout(problem, 0.4, (-1.0,)), rollout(problem, 0.4, (-3.0,))))
+    assert not group.differs
+    assert all(not array(datum, "advantages").any() for datum in lesson_of(group, Signal()).policy)
+
+
+def test_a_teacher_that_finds_a_token_likelier_raises_its_advantage(problem: Problem) -> None:
+    advice = Advice((0.0, -9.0, -9.0, -0.5, -4.0))
+    lesson = lesson_of(Group(problem, (rollout(problem, 1.0, (-1.0, -2.0), advice),)), Signal(kl_penalty_coef=0.5))
+    # -0.5 * (log p_student - log p_teacher); the reward of a group of one is its own mean
+    assert array(lesson.policy[0], "advantages").tolist() == pytest.approx([0.0, 0.0, 0.25, -1.0])
+    assert lesson.kl_sum / lesson.advised_tokens == pytest.approx(((-1 + 0.5) + (-2 + 4)) / 2)
+
+
+def test_a_discount_lets_earlier_tokens_bear_later_ones() -> None:
+    assert discounted(np.array([1, 2, 4], np.float32), 0.5).tolist() == pytest.approx([3.0, 4.0, 4.0])
+    assert discounted(np.array([1, 2, 4], np.float32), 0.0).tolist() == [1, 2, 4]
+
+
+def test_the_teachers_likeliest_tokens_become_soft_targets_at_action_positions(problem: Problem) -> None:
+    of_prompt = TopK((1, 2), (-1.0, -1.0))
+    tops = (None, of_prompt, of_prompt, TopK((8, 3), (-0.1, -0.1)), TopK((9,), (-1.0,)))
+    advice = Advice((0.0,) * 5, tops)
+    signal = Signal(forward_kl_coef=0.5)
+    datum = lesson_of(Group(problem, (rollout(problem, 1.0, (-1.0, -2.0), advice),)), signal).imitation[0]
+    assert datum.loss_fn_inputs["target_tokens"].to_numpy().tolist()[2:] == [[8, 3], [9, 0]]
+    weights = datum.loss_fn_inputs["weights"].to_numpy()
+    assert weights[:2].tolist() == [[0, 0], [0, 0]]  # the prompt is not imitated
+    assert weights[2].tolist() == pytest.approx([0.25, 0.25])
+    assert weights[3].tolist() == pytest.approx([0.5, 0.0])  # shares of what is known, times the coefficient

@@ -1,0 +1,38 @@
+"""Times of things that go on at once."""
+
+import pytest
+
+from rtl_agent.training.clock import Clock, union_length
+from rtl_agent.training.schedule import learning_rate
+from rtl_agent.training.seeds import seed_of
+
+
+def test_time_in_which_anything_goes_on_counts_once() -> None:
+    assert union_length([(0, 2), (1, 3), (5, 6), (5.5, 5.7)]) == pytest.approx(4)
+    assert union_length([]) == 0
+
+
+def test_a_clock_tells_every_kind_and_what_overlapped() -> None:
+    clock = Clock()
+    with clock.during("sample"), clock.during("grade"):
+        pass
+    found = clock.metrics()
+    assert {"time/sample", "time/grade", "time/overlap", "time/total"} <= found.keys()
+    assert found["time/overlap"] >= 0
+
+
+def test_the_learning_rate_rises_then_falls() -> None:
+    def rate(step: int, schedule: str) -> float:
+        return learning_rate(step, 10, peak=1.0, schedule=schedule, warmup=2)  # type: ignore[arg-type]
+
+    assert rate(0, "linear") == pytest.approx(1 / 3)
+    assert rate(2, "linear") == 1.0
+    assert rate(6, "linear") == pytest.approx(0.5)
+    assert rate(9, "constant") == 1.0
+    assert rate(6, "cosine") == pytest.approx(0.5)
+
+
+def test_seeds_differ_by_every_part_and_repeat() -> None:
+    seeds = {seed_of(run, step, name) for run in range(3) for step in range(3) for name in "abc"}
+    assert len(seeds) == 27
+    assert seed_of(1, 2, "a") == seed_of(1, 2, "a")
