@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
+StopReason = Literal["stop", "length"]
 LossName = Literal["cross_entropy", "importance_sampling", "ppo", "cispo", "dro"]
 
 
@@ -99,7 +100,7 @@ class Sample:
 
     tokens: Sequence[int]
     logprobs: Sequence[float]
-    stop_reason: Literal["stop", "length"]
+    stop_reason: StopReason
     topk: Sequence[Sequence[tuple[int, float]]] = ()
 
 
@@ -107,8 +108,8 @@ class Sample:
 class ScoreRequest:
     """Logprobs of a prompt's own tokens. `last` limits the answer to the last tokens; None means all.
 
-    `then`: also sample one token after the prompt, from the same forward pass. The SDK's compute_logprobs asks for both,
-    and a second pass over the prompt would double a teacher's work. Only its seed, temperature, top_k, top_p count.
+    `then`: also sample one token after the prompt, from the same forward pass. The SDK's compute_logprobs asks for
+    both, and a second pass over the prompt would double a teacher's work. Only how it chooses counts, not its prompt.
     """
 
     tokens: Sequence[int]

@@ -1,0 +1,78 @@
+"""The next token of every row from its logits, each row by its own settings."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rtl_agent.backends.engine.contract import EngineError, SampleRequest
+from rtl_agent.backends.engine.noise import seed_word, uniforms
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """`logprobs` is of temperature 1 over the whole vocabulary, (rows, vocabulary)."""
+
+    tokens: Tensor
+    logprobs: Tensor
+
+
+def check_settings(request: SampleRequest) -> None:
+    if not 0 <= request.temperature < float("inf"):
+        raise EngineError(f"temperature is {request.temperature}; it should be 0 (greedy) or above.")
+    if request.top_k != -1 and request.top_k < 1:
+        raise EngineError(f"top_k is {request.top_k}; it should be -1 (off) or at least 1.")
+    if not 0 < request.top_p <= 1:
+        raise EngineError(f"top_p is {request.top_p}; it should be above 0 and at most 1 (off).")
+
+
+class Settings:
+    """How each of a fixed number of rows chooses. Every row is computed alike, so no row can tell its neighbours."""
+
+    def __init__(self, rows: int, vocabulary: int) -> None:
+        self._vocabulary = vocabulary
+        self._seeds = np.zeros(rows, dtype=np.uint64)
+        self._temperature = np.ones(rows, dtype=np.float32)
+        self._greedy = np.zeros(rows, dtype=bool)
+        self._top_k = np.full(rows, vocabulary, dtype=np.int64)
+        self._top_p = np.ones(rows, dtype=np.float64)
+
+    def put(self, row: int, request: SampleRequest) -> None:
+        self._seeds[row] = seed_word(request.seed)
+        self._greedy[row] = request.temperature == 0
+        self._temperature[row] = request.temperature or 1.0
+        self._top_k[row] = self._vocabulary if request.top_k == -1 else min(request.top_k, self._vocabulary)
+        self._top_p[row] = request.top_p
+
+    def choose(self, logits: Tensor, drawn: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> Chosen:
+        """`drawn`: how many tokens each row has sampled so far."""
+        device = logits.device
+        logprobs = torch.log_softmax(logits, dim=-1)
+        probabilities = torch.softmax(logits / torch.from_numpy(self._temperature).to(device)[:, None], dim=-1)
+        noise = torch.from_numpy(uniforms(self._seeds, drawn)).to(device)[:, None]
+        tokens = _by_cumulated(probabilities.double(), noise)
+        filtered = (self._top_k < self._vocabulary) | (self._top_p < 1)
+        if filtered.any():
+            tokens = torch.where(torch.from_numpy(filtered).to(device), self._filtered(probabilities, noise), tokens)
+        if self._greedy.any():
+            tokens = torch.where(torch.from_numpy(self._greedy).to(device), logits.argmax(dim=-1), tokens)
+        return Chosen(tokens, logprobs)
+
+    def _filtered(self, probabilities: Tensor, noise: Tensor) -> Tensor:
+        """top_k first, then top_p of what is left: the fewest tokens that reach it."""
+        device = probabilities.device
+        ordered, indices = torch.sort(probabilities.double(), dim=-1, descending=True, stable=True)
+        ranks = torch.arange(self._vocabulary, device=device)
+        ordered = ordered * (ranks < torch.from_numpy(self._top_k).to(device)[:, None])
+        cumulated = ordered.cumsum(dim=-1)
+        reach = torch.from_numpy(self._top_p).to(device)[:, None] * cumulated[:, -1:]
+        ordered = ordered * ((cumulated - ordered < reach) | (ranks == 0))
+        return indices.gather(-1, _by_cumulated(ordered, noise)[:, None])[:, 0]
+
+
+def _by_cumulated(weights: Tensor, noise: Tensor) -> Tensor:
+    """The first index whose cumulated weight passes noise * total. In doubles: float32 would lose rare tokens."""
+    cumulated = weights.cumsum(dim=-1)
+    found = torch.searchsorted(cumulated, noise * cumulated[:, -1:], right=True)[:, 0]
+    return found.clamp_max(weights.shape[-1] - 1)

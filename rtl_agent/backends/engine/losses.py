@@ -1,0 +1,73 @@
+"""The losses of the Tinker API on target logprobs. Each is a sum over tokens, never a mean."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from rtl_agent.backends.engine.contract import EngineError
+
+Arrays = Mapping[str, Tensor]
+Config = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Loss:
+    """`compute`: logprobs of the targets, the other arrays, the settings -> loss by token, before the mask."""
+
+    compute: Callable[[Tensor, Arrays, Config], Tensor]
+    arrays: tuple[str, ...]
+    defaults: Config
+
+
+def _cross_entropy(logprobs: Tensor, arrays: Arrays, config: Config) -> Tensor:
+    return -logprobs * arrays["weights"]
+
+
+def _importance_sampling(logprobs: Tensor, arrays: Arrays, config: Config) -> Tensor:
+    return -torch.exp(logprobs - arrays["logprobs"]) * arrays["advantages"]
+
+
+def _ppo(logprobs: Tensor, arrays: Arrays, config: Config) -> Tensor:
+    ratio = torch.exp(logprobs - arrays["logprobs"])
+    clipped = ratio.clamp(config["clip_low_threshold"], config["clip_high_threshold"])
+    return -torch.minimum(ratio * arrays["advantages"], clipped * arrays["advantages"])
+
+
+def _cispo(logprobs: Tensor, arrays: Arrays, config: Config) -> Tensor:
+    ratio = torch.exp(logprobs.detach() - arrays["logprobs"])
+    clipped = ratio.clamp(config["clip_low_threshold"], config["clip_high_threshold"])
+    return -clipped * logprobs * arrays["advantages"]
+
+
+def _dro(logprobs: Tensor, arrays: Arrays, config: Config) -> Tensor:
+    moved = logprobs - arrays["logprobs"]
+    return -(logprobs * arrays["advantages"] - 0.5 * config["beta"] * moved.square())
+
+
+_POLICY = ("logprobs", "advantages")
+
+LOSSES: Mapping[str, Loss] = {
+    "cross_entropy": Loss(_cross_entropy, ("weights",), {}),
+    "importance_sampling": Loss(_importance_sampling, _POLICY, {}),
+    "ppo": Loss(_ppo, _POLICY, {"clip_low_threshold": 0.8, "clip_high_threshold": 1.2}),
+    # Tinker caps the coefficient from above only: it never takes a token's gradient away.
+    "cispo": Loss(_cispo, _POLICY, {"clip_low_threshold": 0.0, "clip_high_threshold": 4.0}),
+    "dro": Loss(_dro, _POLICY, {"beta": 0.05}),
+}
+
+
+def find_loss(name: str) -> Loss:
+    if name not in LOSSES:
+        raise EngineError(f"There is no loss {name!r}; there are {', '.join(LOSSES)}.")
+    return LOSSES[name]
+
+
+def complete(name: str, loss: Loss, config: Config) -> Config:
+    """The settings with Tinker's defaults where nothing was said. An unknown name is an error: it would do nothing."""
+    unknown = sorted(set(config) - set(loss.defaults))
+    if unknown:
+        known = ", ".join(loss.defaults) or "none"
+        raise EngineError(f"Loss {name!r} has no setting {unknown[0]!r} (it has: {known}).")
+    return {**loss.defaults, **config}

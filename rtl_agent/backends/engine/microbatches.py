@@ -1,0 +1,112 @@
+"""Examples to train on: checked, then grouped by length into padded batches that bound memory."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from rtl_agent.backends.engine.config import ModelConfig
+from rtl_agent.backends.engine.contract import EngineError, Example
+from rtl_agent.backends.engine.losses import Loss
+
+# Measured at 1M and 4.5M parameters on one core: 2,048 padded tokens train fastest (8,192 fall out of the cache).
+MAX_TOKENS = 2048
+
+
+@dataclass(frozen=True)
+class Microbatch:
+    """Rows of similar length. `arrays` have one row for each real position, without padding, in the order of `real`."""
+
+    members: Sequence[int]  # where each row stands among the examples
+    lengths: Sequence[int]
+    tokens: Tensor  # (rows, longest)
+    real: Tensor  # indices of real positions in the flattened rows
+    targets: Tensor  # (positions, K)
+    arrays: dict[str, Tensor]  # (positions, K)
+
+
+def check(examples: Sequence[Example], loss: Loss, config: ModelConfig) -> None:
+    if not examples:
+        raise EngineError("There are no examples to train on.")
+    for index, example in enumerate(examples):
+        try:
+            _check_one(example, loss, config)
+        except EngineError as error:
+            raise EngineError(f"Example {index} of {len(examples)}: {error}") from None
+
+
+def _check_one(example: Example, loss: Loss, config: ModelConfig) -> None:
+    length = len(example.tokens)
+    if not length:
+        raise EngineError("it has no tokens.")
+    if length > config.context:
+        raise EngineError(f"it has {length} tokens; the model's context is {config.context}.")
+    _check_tokens("tokens", example.tokens, config.vocabulary)
+    missing = [name for name in ("target_tokens", *loss.arrays) if name not in example.inputs]
+    if missing:
+        raise EngineError(f"the loss needs {missing[0]!r}; there are {', '.join(sorted(example.inputs)) or 'none'}.")
+    targets = example.inputs["target_tokens"]
+    allowed = (1, 2) if loss.arrays == ("weights",) else (1,)
+    if targets.ndim not in allowed or targets.shape[0] != length:
+        raise EngineError(f"target_tokens has shape {targets.shape}; it should have {length} rows, as the tokens.")
+    _check_tokens("target_tokens", targets, config.vocabulary)
+    for name in loss.arrays:
+        if example.inputs[name].shape != targets.shape:
+            raise EngineError(f"{name} has shape {example.inputs[name].shape}; target_tokens has {targets.shape}.")
+    if "mask" in example.inputs and example.inputs["mask"].shape != (length,):
+        raise EngineError(f"mask has shape {example.inputs['mask'].shape}; it should have ({length},).")
+
+
+def _check_tokens(name: str, tokens: NDArray[np.generic], vocabulary: int) -> None:
+    if not np.issubdtype(tokens.dtype, np.integer):
+        raise EngineError(f"{name} are {tokens.dtype}, not integers.")
+    ids = tokens.astype(np.int64)
+    outside = ids[(ids < 0) | (ids >= vocabulary)]
+    if outside.size:
+        raise EngineError(f"{name} has token {outside.flat[0]}; the model's vocabulary ends at {vocabulary - 1}.")
+
+
+def microbatches(examples: Sequence[Example], loss: Loss, device: torch.device) -> Iterator[Microbatch]:
+    """By length, longest first, so that a batch that does not fit into memory fails at once. The order is fixed."""
+    order = sorted(range(len(examples)), key=lambda i: (-_width(examples[i]), -len(examples[i].tokens), i))
+    start = 0
+    while start < len(order):
+        first = examples[order[start]]
+        rows = max(1, MAX_TOKENS // len(first.tokens))
+        members = [i for i in order[start : start + rows] if _width(examples[i]) == _width(first)]
+        yield _pad([examples[i] for i in members], members, loss, device)
+        start += len(members)
+
+
+def _width(example: Example) -> int:
+    targets = example.inputs["target_tokens"]
+    return targets.shape[1] if targets.ndim == 2 else 1
+
+
+def _pad(rows: Sequence[Example], members: Sequence[int], loss: Loss, device: torch.device) -> Microbatch:
+    lengths = [len(row.tokens) for row in rows]
+    longest = max(lengths)
+    tokens = np.zeros((len(rows), longest), dtype=np.int64)
+    for at, row in enumerate(rows):
+        tokens[at, : lengths[at]] = row.tokens
+    real = np.concatenate([np.arange(n) + at * longest for at, n in enumerate(lengths)])
+
+    def flat(name: str, dtype: type[np.generic]) -> Tensor:
+        parts = [row.inputs[name].reshape(n, -1).astype(dtype) for row, n in zip(rows, lengths, strict=True)]
+        return torch.from_numpy(np.concatenate(parts)).to(device)
+
+    arrays = {name: flat(name, np.float32) for name in loss.arrays}
+    if any("mask" in row.inputs for row in rows):
+        masks = [row.inputs.get("mask", np.ones(n)).reshape(n, 1) for row, n in zip(rows, lengths, strict=True)]
+        arrays["mask"] = torch.from_numpy(np.concatenate(masks).astype(np.float32)).to(device)
+    return Microbatch(
+        members=members,
+        lengths=lengths,
+        tokens=torch.from_numpy(tokens).to(device),
+        real=torch.from_numpy(real).to(device),
+        targets=flat("target_tokens", np.int64),
+        arrays=arrays,
+    )

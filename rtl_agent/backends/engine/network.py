@@ -1,0 +1,85 @@
+"""The Qwen3 network over whole sequences: what training, prefill and scoring run.
+
+Sequences are padded on the right: attention is causal, so that padding never reaches a real position.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from rtl_agent.backends.engine.config import ModelConfig
+from rtl_agent.backends.engine.weights import EMBED, NORM, layer
+
+Project = Callable[[str, Tensor], Tensor]
+"""Applies the projection of that name, with whatever adapter it has."""
+
+
+@dataclass(frozen=True)
+class Rope:
+    """Rotations by position, (context, head_dim) each."""
+
+    cos: Tensor
+    sin: Tensor
+
+
+def rope_table(config: ModelConfig, device: torch.device) -> Rope:
+    exponents = torch.arange(0, config.head_dim, 2, dtype=torch.float32) / config.head_dim
+    angles = torch.outer(torch.arange(config.context, dtype=torch.float32), config.rope_theta**-exponents)
+    doubled = torch.cat((angles, angles), dim=-1)
+    return Rope(doubled.cos().to(device), doubled.sin().to(device))
+
+
+def rotate(heads: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    first, second = heads.chunk(2, dim=-1)
+    return heads * cos + torch.cat((-second, first), dim=-1) * sin
+
+
+@dataclass(frozen=True)
+class KeysValues:
+    """One layer's keys and values, (batch, kv_heads, length, head_dim)."""
+
+    keys: Tensor
+    values: Tensor
+
+
+def hidden_states(
+    config: ModelConfig,
+    rope: Rope,
+    plain: Mapping[str, Tensor],
+    project: Project,
+    tokens: Tensor,
+    keep: list[KeysValues] | None = None,
+) -> Tensor:
+    """(batch, length) tokens -> (batch, length, width), normed. `plain` has the embedding and the norms by name."""
+    batch, length = tokens.shape
+    cos, sin = rope.cos[:length], rope.sin[:length]
+    group = config.heads // config.kv_heads
+
+    def norm(name: str, x: Tensor) -> Tensor:
+        weight = plain[f"{name}.weight"]
+        return F.rms_norm(x, weight.shape, weight, config.norm_eps)
+
+    def heads(name: str, x: Tensor) -> Tensor:
+        return project(name, x).view(batch, length, -1, config.head_dim)
+
+    x = F.embedding(tokens, plain[f"{EMBED}.weight"])
+    for index in range(config.layers):
+        here = layer(index)
+        at = f"{here}.self_attn"
+        h = norm(f"{here}.input_layernorm", x)
+        q = rotate(norm(f"{at}.q_norm", heads(f"{at}.q_proj", h)).transpose(1, 2), cos, sin)
+        k = rotate(norm(f"{at}.k_norm", heads(f"{at}.k_proj", h)).transpose(1, 2), cos, sin)
+        v = heads(f"{at}.v_proj", h).transpose(1, 2)
+        if keep is not None:
+            keep.append(KeysValues(k, v))
+        if group > 1:
+            k, v = k.repeat_interleave(group, dim=1), v.repeat_interleave(group, dim=1)
+        mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + project(f"{at}.o_proj", mixed.transpose(1, 2).reshape(batch, length, -1))
+        h = norm(f"{here}.post_attention_layernorm", x)
+        gated = F.silu(project(f"{here}.mlp.gate_proj", h)) * project(f"{here}.mlp.up_proj", h)
+        x = x + project(f"{here}.mlp.down_proj", gated)
+    return norm(NORM, x)

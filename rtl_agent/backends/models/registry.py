@@ -1,0 +1,108 @@
+"""Model names to directories in Hugging Face's layout.
+
+Our own models are put together in the user's cache from what the package ships: a configuration, the tokenizer and,
+once trained, the weights. Without shipped weights they are random, from a fixed seed.
+"""
+
+import hashlib
+import json
+import os
+import secrets
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+from huggingface_hub import snapshot_download
+from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
+
+from rtl_agent.backends.engine.config import ModelConfig
+from rtl_agent.backends.engine.contract import EngineError
+from rtl_agent.backends.engine.weights import random_weights, write_model
+
+SHIPPED = Path(__file__).parent
+TOKENIZER = SHIPPED / "tokenizer"
+SEED = 20_261_116
+
+# The vocabulary is the tokenizer's, filled in when the directory is made.
+CONFIGS = {
+    "rtl-agent/student": ModelConfig(
+        vocabulary=0, width=160, layers=3, feed_forward=384, heads=5, kv_heads=5, head_dim=32, context=4096
+    ),
+    "rtl-agent/teacher": ModelConfig(
+        vocabulary=0, width=256, layers=5, feed_forward=704, heads=8, kv_heads=8, head_dim=32, context=4096
+    ),
+}
+OWN = tuple(CONFIGS)
+
+
+def model_directory(name: str) -> Path:
+    if name in CONFIGS:
+        return _own(name)
+    if Path(name).is_dir():
+        return Path(name)
+    try:
+        return Path(snapshot_download(name, local_files_only=True))
+    except (LocalEntryNotFoundError, HFValidationError):
+        raise EngineError(
+            f"There is no model {name!r}: it is neither one of {', '.join(OWN)}, nor a directory, nor a model in the "
+            "local Hugging Face cache (`hf download NAME` puts one there)."
+        ) from None
+
+
+def _own(name: str) -> Path:
+    short = name.rsplit("/", 1)[-1]
+    config = _complete(CONFIGS[name])
+    shipped = SHIPPED / short / "model.safetensors"
+    parts = [json.dumps(config.to_json()).encode(), *(path.read_bytes() for path in _tokenizer_files())]
+    parts.append(shipped.read_bytes() if shipped.is_file() else str(SEED).encode())
+    digest = hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
+    directory = _cache() / f"{short}-{digest}"
+    if not directory.is_dir():
+        _assemble(directory, config, shipped)
+    return directory
+
+
+def _complete(config: ModelConfig) -> ModelConfig:
+    try:
+        vocabulary = json.loads((TOKENIZER / "tokenizer.json").read_text(encoding="utf-8"))
+        ending = json.loads((TOKENIZER / "tokenizer_config.json").read_text(encoding="utf-8"))["eos_token"]
+    except OSError as error:
+        raise EngineError(f"The package's tokenizer is missing ({error.filename}): install it anew.") from None
+    added = {token["content"]: token["id"] for token in vocabulary["added_tokens"]}
+    ids = [*vocabulary["model"]["vocab"].values(), *added.values()]
+    return replace(config, vocabulary=max(ids) + 1, end_tokens=frozenset({added[ending]}))
+
+
+def _assemble(directory: Path, config: ModelConfig, shipped: Path) -> None:
+    """Beside it first: two processes may do this at the same time, and either may be killed."""
+    beside = directory.with_name(f"{directory.name}.{secrets.token_hex(6)}.partial")
+    try:
+        if shipped.is_file():
+            beside.mkdir(parents=True)
+            shutil.copyfile(shipped, beside / "model.safetensors")
+            (beside / "config.json").write_text(json.dumps(config.to_json(), indent=2) + "\n", encoding="utf-8")
+        else:
+            write_model(beside, config, random_weights(config, SEED))
+        for path in _tokenizer_files():
+            shutil.copyfile(path, beside / path.name)
+        try:
+            beside.rename(directory)
+        except OSError:
+            if not directory.is_dir():
+                raise
+    except OSError as error:
+        raise EngineError(
+            f"The model directory {directory} could not be made: {error.strerror}. Set XDG_CACHE_HOME to a directory "
+            "with room."
+        ) from None
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def _tokenizer_files() -> list[Path]:
+    return sorted(TOKENIZER.glob("*.json"))
+
+
+def _cache() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "rtl-agent" / "models"
