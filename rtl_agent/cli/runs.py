@@ -1,6 +1,7 @@
 """`rtl-agent runs list | show | compare`."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
@@ -75,17 +76,17 @@ def list_(
     for run in runs:
         facts = about(run)
         table.add_row(
-            escape(run.name),
+            _words(run.name),
             "[green]running[/]" if run.is_running else "",
-            escape(str(facts["model"] or "")),
+            _words(facts["model"] or ""),
             str(facts["steps"]),
             _number(facts["reward"]),
-            sparkline([value for _, value in run.series(REWARD)]),
+            sparkline([value for _, value in run.series(REWARD)], width=16),
             _number(facts["pass_rate"]),
             _number(facts["held_out_pass_rate"]),
         )
     console.out.print(table)
-    console.out.print(f"{len(runs)} runs in {escape(str(root))}", highlight=False)
+    console.out.print(f"{len(runs)} runs in {_words(root)}", highlight=False)
 
 
 @app.command()
@@ -97,17 +98,17 @@ def show(run: RunPath, as_json: AsJson = False) -> None:
         console.print_json(
             {
                 **about(record),
-                "config": dict(record.config),
+                "config": _encodable(record.config),
                 "metrics": {name: summarise(record, name).__dict__ for name, series in metrics.items() if series},
                 "checkpoints": [checkpoint.to_json() for checkpoint in record.checkpoints],
             }
         )
         return
     going = ", still going" if record.is_running else ""
-    console.out.print(f"[bold]{escape(record.name)}[/]: {record.steps} steps{going}", highlight=False)
+    console.out.print(f"[bold]{_words(record.name)}[/]: {record.steps} steps{going}", highlight=False)
     config = Table("option", "value", title="config", title_justify="left")
     for name, value in flatten(record.config):
-        config.add_row(escape(name), escape(str(value)))
+        config.add_row(_words(name), _words(value))
     console.out.print(config)
     if not record.metrics:
         console.out.print("no step has been done yet")
@@ -118,7 +119,7 @@ def show(run: RunPath, as_json: AsJson = False) -> None:
             values = [value for _, value in series]
             summary = summarise(record, name)
             table.add_row(
-                escape(name), _number(values[0]), _number(summary.last), _number(summary.recent), sparkline(values)
+                _words(name), _number(values[0]), _number(summary.last), _number(summary.recent), sparkline(values)
             )
     console.out.print(table)
     _print_checkpoints(record)
@@ -133,7 +134,7 @@ def compare_(a: RunPath, b: RunPath, as_json: AsJson = False) -> None:
             {
                 "a": comparison.a,
                 "b": comparison.b,
-                "config": {change.option: [change.before, change.after] for change in comparison.config},
+                "config": _encodable({change.option: [change.before, change.after] for change in comparison.config}),
                 "metrics": {
                     pair.name: {"a": pair.a.__dict__, "b": pair.b.__dict__, "change": pair.change}
                     for pair in comparison.metrics
@@ -141,15 +142,15 @@ def compare_(a: RunPath, b: RunPath, as_json: AsJson = False) -> None:
             }
         )
         return
-    options = Table("option", escape(a), escape(b), title="config", title_justify="left")
+    options = Table("option", _words(a), _words(b), title="config", title_justify="left")
     for change in comparison.config:
-        options.add_row(escape(change.option), escape(str(change.before)), escape(str(change.after)))
+        options.add_row(_words(change.option), _words(change.before), _words(change.after))
     console.out.print(options if comparison.config else "the configs are the same")
     metrics = Table("metric", "last a", "last b", "mean a", "mean b", "change", title="metrics", title_justify="left")
     for pair in comparison.metrics:
         cells = (pair.a.last, pair.b.last, pair.a.recent, pair.b.recent)
         difference = "" if pair.change is None else f"{pair.change:+.4g}"
-        metrics.add_row(escape(pair.name), *map(_number, cells), difference)
+        metrics.add_row(_words(pair.name), *map(_number, cells), difference)
     console.out.print(metrics if comparison.metrics else "neither run has metrics")
 
 
@@ -159,9 +160,20 @@ def _print_checkpoints(run: RunRecord) -> None:
     table = Table("checkpoint", "steps done", "held out", "", "state", title="checkpoints", title_justify="left")
     for checkpoint in run.checkpoints:
         best = "[green]best[/]" if checkpoint.best else ""
-        state = escape(checkpoint.state_path or "")
-        table.add_row(escape(checkpoint.name), str(checkpoint.step), _number(checkpoint.value), best, state)
+        state = _words(checkpoint.state_path or "")
+        table.add_row(_words(checkpoint.name), str(checkpoint.step), _number(checkpoint.value), best, state)
     console.out.print(table)
+
+
+def _encodable(config: Mapping[str, Any]) -> Any:
+    """A path that is not UTF-8 reaches a config as lone surrogates, which no stream takes."""
+    return json.loads(json.dumps(dict(config), ensure_ascii=False).encode(errors="replace"))
+
+
+def _words(value: object) -> str:
+    """Data as text: no markup, and nothing that a terminal would obey or could not show."""
+    shown = (mark if mark.isprintable() else mark.encode("unicode_escape").decode() for mark in str(value))
+    return escape("".join(shown))
 
 
 def _number(value: float | None) -> str:

@@ -70,15 +70,21 @@ def _measured(run: RunRecord, metrics: dict[str, str]) -> tuple[Line, ...]:
     return tuple(line for line in lines if line.points)
 
 
-def stack(chart: Chart) -> list[list[tuple[int, float, float]]]:
-    """Of each stacked line its (step, bottom, top); a step that one of them lacks counts as 0 there."""
+def stack(chart: Chart) -> list[list[tuple[float, float, float]]]:
+    """Of each stacked line its (place, bottom, top); a step that one of them lacks counts as 0 there.
+
+    A single step has no width to fill, so it is drawn as a bar.
+    """
     steps = sorted({step for line in chart.stacked for step, _ in line.points})
     bottom = dict.fromkeys(steps, 0.0)
     bands = []
+    shifts = (-0.1, 0.1) if len(steps) == 1 else (0.0,)
     for line in chart.stacked:
         values = dict(line.points)
-        bands.append([(step, bottom[step], bottom[step] + values.get(step, 0.0)) for step in steps])
-        bottom = {step: top for step, _, top in bands[-1]}
+        top = {step: bottom[step] + values.get(step, 0.0) for step in steps}
+        places = [(step + shift, step) for step in steps for shift in shifts]
+        bands.append([(place, bottom[step], top[step]) for place, step in places])
+        bottom = top
     return bands
 
 

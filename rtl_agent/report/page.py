@@ -7,7 +7,7 @@ from rtl_agent.report import svg
 from rtl_agent.report.charts import Chart
 from rtl_agent.report.episodes import Digest
 from rtl_agent.report.markup import Markup, join, tag
-from rtl_agent.report.rollout_view import examples, problems_table
+from rtl_agent.report.rollout_view import counted, examples, problems_table
 from rtl_agent.runs import RunRecord, flatten, summarise
 
 # Should text ever get past the escaping, the browser still refuses scripts and addresses.
@@ -58,7 +58,7 @@ def _state(run: RunRecord) -> Markup:
     worth = f" at {best.value:.4g}" if best and best.value is not None else ""
     return tag(
         "p",
-        f"{going}{run.steps} {'step' if run.steps == 1 else 'steps'}, {len(run.checkpoints)} checkpoints",
+        f"{going}{counted(run.steps, 'step')}, {counted(len(run.checkpoints), 'checkpoint')}",
         f", the best {best.name}{worth}" if best else "",
         ".",
         class_="soft",
@@ -98,7 +98,7 @@ def _curves(charts: list[Chart]) -> Markup | None:
 def _problems(title: str, digest: Digest) -> Markup | None:
     if not digest.problems and not digest.errors:
         return None
-    left_out = f"{digest.errors} episodes could not be graded and are in no rate." if digest.errors else None
+    left_out = f"In no rate, because the grader failed: {counted(digest.errors, 'episode')}." if digest.errors else None
     return join(
         tag("h2", title),
         tag("p", left_out, class_="soft") if left_out else None,

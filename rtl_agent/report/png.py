@@ -32,7 +32,8 @@ def _draw(chart: Chart) -> bytes:
         axes.fill_between(steps, bottoms, tops, label=line.label, alpha=0.6)
     for line in chart.lines:
         steps, values = zip(*line.points, strict=True)
-        axes.plot(steps, values, marker="o", markersize=3, label=line.label)
+        colour = "black" if chart.stacked else None
+        axes.plot(steps, values, marker="o", markersize=3, label=line.label, color=colour)
     low, high = extent(chart)
     axes.set_ylim(low, high * 1.05 if high > 0 else high)
     axes.set(title=chart.title, xlabel="step")

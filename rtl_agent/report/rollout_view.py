@@ -40,7 +40,9 @@ def problems_table(problems: Sequence[ProblemRates]) -> Markup:
         for problem in problems
     ]
     table = tag("table", tag("thead", head), tag("tbody", *rows))
-    return tag("details", tag("summary", f"{len(problems)} problems"), tag("div", table, class_="scroll"), open="")
+    return tag(
+        "details", tag("summary", counted(len(problems), "problem")), tag("div", table, class_="scroll"), open=""
+    )
 
 
 def examples(digest: Digest) -> Markup:
@@ -89,6 +91,10 @@ def _cut(words: str) -> str:
     if len(words) <= _MOST_CHARACTERS:
         return words
     return f"{words[:_MOST_CHARACTERS]}\n({len(words) - _MOST_CHARACTERS} more characters)"
+
+
+def counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _percent(share: float | None) -> str:

@@ -17,7 +17,7 @@ class _Scale:
         self.low, self.high = extent(chart)
 
     def x(self, step: float) -> str:
-        share = (step - self.first) / (self.last - self.first) if self.last > self.first else 0.5
+        share = (step - self.first) / (self.last - self.first) if self.last > self.first else 0.5 + step - self.first
         return f"{_LEFT + share * (_WIDTH - _LEFT - _RIGHT):.1f}"
 
     def y(self, value: float) -> str:

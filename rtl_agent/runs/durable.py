@@ -9,7 +9,7 @@ from rtl_agent.runs.errors import cannot
 
 def append_line(path: Path, line: str) -> None:
     """One line in one write. What a full disk cuts short is taken back, so the file stays a list of whole lines."""
-    data = line.encode() + b"\n"
+    data = line.encode(errors="backslashreplace") + b"\n"
     try:
         is_new = not path.exists()
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)

@@ -55,9 +55,7 @@ def read_run(path: str | Path) -> RunRecord:
     if not path.is_dir():
         raise RunError(f"there is no run directory {path}; see `rtl-agent runs list`")
     if not looks_like_run(path):
-        raise RunError(
-            f"{path} is not a run directory: it has no {layout.METRICS}; see `rtl-agent runs list`"
-        )
+        raise RunError(f"{path} is not a run directory: it has no {layout.METRICS}; see `rtl-agent runs list`")
     return RunRecord(
         path=path,
         config=read_object(path / layout.CONFIG) if (path / layout.CONFIG).exists() else {},

@@ -173,4 +173,4 @@ def _empty(path: Path) -> None:
 
 
 def _indented(config: Mapping[str, Any]) -> str:
-    return json.dumps(config, indent=2, ensure_ascii=False, allow_nan=False)
+    return json.dumps(config, indent=2, allow_nan=False)
