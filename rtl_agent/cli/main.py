@@ -5,7 +5,7 @@ import sys
 import typer
 
 from rtl_agent import __version__
-from rtl_agent.cli import bench, console, demo, doctor, grade, problems, report, runs
+from rtl_agent.cli import bench, console, demo, doctor, grade, problems, report, runs, train
 from rtl_agent.grading import CannotGrade, ExecutorFault
 from rtl_agent.problems import BadRecord, NoSuchProblems
 from rtl_agent.runs import RunError
@@ -14,7 +14,7 @@ from rtl_agent.toolchain import ToolMissing
 
 app = typer.Typer(
     name="rtl-agent",
-    help="Grade RTL that language models write, with real EDA tools in a sandbox.",
+    help="Grade the RTL that language models write, and train them to write it better.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
@@ -22,6 +22,7 @@ app = typer.Typer(
 app.add_typer(problems.app, name="problems")
 app.add_typer(bench.app, name="bench")
 app.add_typer(runs.app, name="runs")
+app.add_typer(train.app, name="train")
 app.command("grade")(grade.grade)
 app.command("demo")(demo.demo)
 app.command("doctor")(doctor.doctor)

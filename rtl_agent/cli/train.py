@@ -7,6 +7,7 @@ import typer
 from rich.table import Table
 
 from rtl_agent.cli import console
+from rtl_agent.report import write_report
 
 _WORDS = Annotated[list[str] | None, typer.Argument(metavar="[key=value ...]", show_default=False)]
 _AS_WRITTEN = {"ignore_unknown_options": True, "help_option_names": []}
@@ -43,10 +44,13 @@ def _train(mode: str, words: list[str]) -> None:
     from rtl_agent.training.start import start
 
     try:
-        start(parse(mode, words), console.err)
+        path = start(parse(mode, words), console.err)
     except TrainingError as error:
         console.say_error(str(error))
         sys.exit(error.exit_code)
+    page = write_report(path).page
+    console.err.print(f"report: {page}", highlight=False, markup=False)
+    typer.echo(path)
 
 
 def _help(mode: str) -> None:

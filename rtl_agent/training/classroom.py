@@ -66,7 +66,7 @@ def open_classroom(config: Config, renderer_name: str, grader: Grader, prompt_ro
     kept, too_long = fitting(found, lambda problem: replace(template, problem=problem))
     if not kept:
         raise BadConfig(f"every prompt is longer than {most} tokens: raise max_prompt_tokens or lower max_tokens")
-    sides = partition(kept)
+    sides = partition(kept, held_out=config.heldout_fraction, seed=config.split_seed)
     train, heldout = (sides.train, sides.held_out) if config.heldout else (tuple(kept), ())
     if config.limit:
         train = train[: config.limit]

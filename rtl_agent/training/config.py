@@ -29,6 +29,8 @@ class Config:
     problems: str = chz.field(default="", doc="only these problem ids, families or globs, separated by commas")
     limit: int = chz.field(default=0, doc="only the first so many problems; 0 for all")
     system: str = chz.field(default="default", doc="the system message: default or spec-aware")
+    heldout_fraction: float = chz.field(default=0.2, doc="share of families that is held out")
+    split_seed: int = chz.field(default=0, doc="which families are held out")
     heldout: bool = chz.field(default=True, doc="keep the held-out families for evaluation; false trains on all")
 
     # the student

@@ -23,6 +23,6 @@ async def evaluate(classroom: Classroom, problems: Sequence[Problem], policy: Po
     """`samples` answers to each problem, no teacher."""
     groups = await asyncio.gather(*(play_group(classroom.builder(one, samples), policy) for one in problems))
     metrics = {f"test/{name}": value for name, value in episode_metrics(groups).items()}
-    metrics["test/rollouts/lost"] = float(sum(len(group.lost) for group in groups))
+    metrics["test/grading/errors"] = float(sum(len(group.lost) for group in groups))
     metrics["time/eval"] = policy.clock.metrics()["time/total"]
     return Evaluation(tuple(groups), metrics)

@@ -8,7 +8,7 @@ from tinker_cookbook.rl.metric_util import compute_trajectory_metrics
 from rtl_agent.training.advantages import Floats, Lesson
 from rtl_agent.training.group import Group
 
-NO_SIGNAL, LOST, GROUPS_LOST = "groups/no_signal", "rollouts/lost", "groups/lost"
+NO_SIGNAL, LOST, GROUPS_LOST = "groups/no_signal", "grading/errors", "groups/lost"
 REWARD, PASS_RATE = "env/all/reward/total", "env/all/pass_rate"
 
 

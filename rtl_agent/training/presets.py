@@ -34,6 +34,7 @@ PRESETS: Mapping[str, Mapping[str, object]] = {
         "forward_kl_coef": 0.5,
         "grad_clip_norm": 1.0,
         "max_steps": 20,
+        "split_seed": 6,  # by seed 0 no family of the bundled single-shot problems is held out
     },
     # What the seed experiments asked for next.
     "recommended": {

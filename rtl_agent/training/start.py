@@ -35,6 +35,7 @@ log = logging.getLogger("rtl_agent.training")
 FIXED = (
     "mode", "student", "teacher", "seed", "batch_size", "group_size", "cvdp_jsonl_path", "problems", "limit",
     "lora_rank", "renderer_name", "system", "max_tokens", "temperature", "loss_fn", "num_substeps", "heldout",
+    "heldout_fraction", "split_seed",
 )  # fmt: skip
 WATCH_SECONDS = 1.0
 
