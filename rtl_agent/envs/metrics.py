@@ -20,7 +20,8 @@ def grade_metrics(grade: Grade) -> dict[str, float | int]:
     for name, rate in RATES.items():
         metrics[f"reward/{rate}"] = grade.reward.parts.get(name.value, 0.0)
         stage = grade.stage(name)
-        if stage.passed is not None or grade.outcome is Outcome.INVALID:
+        never_reached = grade.outcome is Outcome.INVALID and (name in grade.reward.parts or name is not StageName.TESTS)
+        if stage.passed is not None or never_reached:
             metrics[rate] = float(bool(stage.passed))
     if "tests_passed" in metrics:
         metrics["tests_fraction"] = grade.stage(StageName.TESTS).score

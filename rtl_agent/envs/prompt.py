@@ -32,14 +32,18 @@ def prompt_for(
     def count(text: str) -> int:
         return len(renderer.tokenizer.encode(text, add_special_tokens=False))
 
-    # What the renderer writes around two messages, and before the answer, beyond what `messages` reckons with.
+    # What the renderer writes around two messages, and before the answer, against what `messages` reckons with.
     nothing = _rendered([Message("system", ""), Message("user", "")], renderer)
-    around = max(0, len(nothing.tokens) - 2 * TOKENS_AROUND_A_MESSAGE)
-    asked = messages(problem, system=system, max_prompt_tokens=max_prompt_tokens - around, count_tokens=count)
-    prompt = _rendered(asked, renderer)
-    if len(prompt.tokens) > max_prompt_tokens:
-        raise PromptTooLong(problem, len(prompt.tokens), max_prompt_tokens)
-    return prompt
+    around = len(nothing.tokens) - 2 * TOKENS_AROUND_A_MESSAGE
+    while True:
+        try:
+            asked = messages(problem, system=system, max_prompt_tokens=max_prompt_tokens - around, count_tokens=count)
+        except PromptTooLong as error:
+            raise PromptTooLong(problem, error.needed + around, max_prompt_tokens) from None
+        prompt = _rendered(asked, renderer)
+        if (excess := len(prompt.tokens) - max_prompt_tokens) <= 0:
+            return prompt
+        around += excess  # text and markup can be a token longer together than apart
 
 
 def _rendered(asked: list[Message], renderer: Renderer) -> Prompt:

@@ -1,6 +1,7 @@
 """One question, one answer, one grade: a problem as an environment of tinker-cookbook."""
 
 import functools
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -68,7 +69,7 @@ class SingleShotEnv(Env):
             sampled_tokens=tuple(action),
             text=text,
             stop_reason=stop_reason,
-            grade=grade.to_json(),
+            grade=json.loads(json.dumps(grade.to_json())),  # as it will be read back
             reward=grade.reward.total,
             reward_parts=dict(grade.reward.parts),
             diagnostics=(*grade.reasons, *map(_line, grade.diagnostics[:DIAGNOSTICS_KEPT])),
