@@ -3,9 +3,9 @@
     python scripts/build_tokenizer.py [FOLDER]
 
 A name has one tokenisation, in a specification and in code: it never carries a space. Spaces go to keywords and words
-of prose (one after them) and to operators (one on each side). A piece that is in the vocabulary is one token; names that
-are not are written by their parts (`load`, `_value`), and any other piece by merges of bytes, so that every text can be
-written and comes back as it was. The same input gives the same files, byte for byte.
+of prose (one after them) and to operators (one on each side). A piece that is in the vocabulary is one token; names
+that are not are written by their parts (`load`, `_value`), and any other piece by merges of bytes, so that every text
+can be written and comes back as it was. The same input gives the same files, byte for byte.
 """
 
 import itertools
