@@ -61,7 +61,7 @@ def _help(mode: str) -> None:
     from rtl_agent.training.presets import PRESETS
 
     fields = chz.chz_fields(MODES[mode])
-    console.out.print(f"Usage: rtl-agent train {mode} [preset=NAME] [key=value ...]\n", highlight=False)
+    console.out.print(f"Usage: rtl-agent train {mode} [preset=NAME] [key=value ...]\n", highlight=False, markup=False)
     table = Table(box=None, padding=(0, 2, 0, 0))
     for title in ("option", "default", "meaning"):
         table.add_column(title, overflow="fold")
@@ -72,7 +72,7 @@ def _help(mode: str) -> None:
         default = PRESETS["embedded"].get(name, fields[name]._default)
         table.add_row(name, _written(default), fields[name]._doc)
     console.out.print(table)
-    console.out.print(f"\n{own.__doc__} A preset other than `embedded` leaves out its defaults.", highlight=False)
+    console.out.print(f"\n{own.__doc__} Another preset leaves out the embedded one's defaults.", markup=False)
 
 
 def _written(value: object) -> str:

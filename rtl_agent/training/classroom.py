@@ -48,9 +48,11 @@ class Classroom:
         return {name: value - before[name] for name, value in self.counters().items()}
 
 
-def open_classroom(config: Config, renderer_name: str, grader: Grader, prompt_room: int) -> Classroom:
+def open_classroom(
+    config: Config, problems: Sequence[Problem], renderer_name: str, grader: Grader, prompt_room: int
+) -> Classroom:
     """Everything that can be asked and graded here. `prompt_room` is what the model's context leaves for a prompt."""
-    found, left_out = gradable(_chosen(config))
+    found, left_out = gradable(problems)
     if not found:
         first = f" ({left_out[0]})" if left_out else ""
         raise BadConfig(f"{config.cvdp_jsonl_path} has no problem that can be asked in one turn and graded here{first}")
@@ -77,7 +79,8 @@ def open_classroom(config: Config, renderer_name: str, grader: Grader, prompt_ro
     return Classroom(dataset, heldout, template, grader, (*left_out, *too_long))
 
 
-def _chosen(config: Config) -> list[Problem]:
+def chosen(config: Config) -> list[Problem]:
+    """The problems that the options name."""
     try:
         problems = load_problems(config.cvdp_jsonl_path)
     except (BadRecord, NoSuchProblems, OSError) as error:
@@ -85,10 +88,10 @@ def _chosen(config: Config) -> list[Problem]:
     patterns = [pattern.strip() for pattern in config.problems.split(",") if pattern.strip()]
     if not patterns:
         return list(problems)
-    chosen = [one for one in problems if any(_named(one, pattern) for pattern in patterns)]
-    if not chosen:
+    found = [one for one in problems if any(_named(one, pattern) for pattern in patterns)]
+    if not found:
         raise BadConfig(f"problems={config.problems}: nothing in {config.cvdp_jsonl_path} has such an id or family")
-    return chosen
+    return found
 
 
 def _named(problem: Problem, pattern: str) -> bool:

@@ -1,9 +1,9 @@
 """`key=value` words -> a config: a preset first, the words over it."""
 
+import difflib
 from collections.abc import Mapping, Sequence
 
 import chz
-from chz.blueprint import ExtraneousBlueprintArg
 
 from rtl_agent.training.config import RL, Config, Distill
 from rtl_agent.training.errors import BadConfig
@@ -24,14 +24,17 @@ def parse(mode: str, words: Sequence[str]) -> Config:
     if preset not in PRESETS:
         raise BadConfig(f"preset={preset}: choose from {', '.join(PRESETS)}")
     known = chz.chz_fields(kind)
+    for name in (word.lstrip("-").partition("=")[0] for word in rest):
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            meant = f"did you mean {near[0]}? " if near else ""
+            raise BadConfig(f"there is no option {name}: {meant}`rtl-agent train {mode} --help` lists them")
     values = {name: value for name, value in PRESETS[preset].items() if name in known}
     if mode == "rl" and "student_model" in PRESETS[preset]:
         values["model_name"] = PRESETS[preset]["student_model"]
     blueprint = chz.Blueprint(kind).apply(values, layer_name=f"preset {preset}")
     try:
         config = blueprint.make_from_argv([word.lstrip("-") for word in rest])
-    except ExtraneousBlueprintArg as error:
-        raise BadConfig(f"{_first_line(error)}; `rtl-agent train {mode} --help` lists the options") from error
     except Exception as error:  # chz has no common ancestor for its complaints
         raise BadConfig(_first_line(error)) from error
     check(config)

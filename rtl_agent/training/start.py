@@ -19,7 +19,7 @@ from rtl_agent.grading import GradeCache, Grader, default_cache_path
 from rtl_agent.runs import Checkpoint, Run, RunError
 from rtl_agent.teachers import Teacher
 from rtl_agent.training.advantages import Signal
-from rtl_agent.training.classroom import Classroom, open_classroom
+from rtl_agent.training.classroom import Classroom, chosen, open_classroom
 from rtl_agent.training.config import Config, Distill
 from rtl_agent.training.display import Display
 from rtl_agent.training.errors import BackendGone, BadConfig, TrainingError
@@ -58,6 +58,7 @@ async def _run(config: Config, console: Console) -> Path:
     renderer = config.renderer_name or default_renderer(config.student)
     for text in (*warnings(config), *warnings_for(config.student, renderer, config.max_tokens)):
         console.print(f"warning: {text}", style="yellow", highlight=False, markup=False)
+    problems = chosen(config)
     async with AsyncExitStack() as stack:
         run = stack.enter_context(
             Run.create(_log_path(config), described(config), if_exists=config.behavior_if_log_dir_exists, fixed=FIXED)
@@ -78,7 +79,7 @@ async def _run(config: Config, console: Console) -> Path:
         context = await _context(connection, config.student)
         if config.max_tokens >= context:
             raise BadConfig(f"max_tokens={config.max_tokens}: a prompt and its answer have {context} tokens in all")
-        classroom = open_classroom(config, renderer, grader, prompt_room=context - config.max_tokens)
+        classroom = open_classroom(config, problems, renderer, grader, prompt_room=context - config.max_tokens)
         for text in classroom.left_out:
             log.info("%s", text)
         total = config.max_steps or len(classroom.dataset)
