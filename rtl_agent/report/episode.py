@@ -29,7 +29,7 @@ class Shown:
 
     @property
     def counts(self) -> bool:
-        """An error is the grader's fault, and says nothing of the model."""
+        """An episode that was lost, or that the grader failed on, says nothing of the model."""
         return self.outcome != "error"
 
 
@@ -48,7 +48,7 @@ def shown(episode: Mapping[str, Any]) -> Shown:
         step=int(episode.get("step") or 0),
         reward=float(total) if isinstance(total, int | float) else None,
         parts={str(name): float(value) for name, value in parts.items() if isinstance(value, int | float)},
-        outcome=str(grade.get("outcome") or ""),
+        outcome="error" if episode.get("lost") else str(grade.get("outcome") or ""),
         stop_reason=str(episode.get("stop_reason") or ""),
         prompt=tuple((str(message.get("role", "")), _words(message.get("content"))) for message in messages),
         answer=_words(answer),

@@ -46,7 +46,7 @@ class ProblemRates:
 
 @dataclass(frozen=True)
 class Digest:
-    """`errors` counts episodes that the grader could not judge; they are in no rate."""
+    """`errors` counts episodes that were lost or could not be judged; they are in no rate."""
 
     problems: tuple[ProblemRates, ...]
     best: tuple[Shown, ...]

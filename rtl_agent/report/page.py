@@ -98,7 +98,11 @@ def _curves(charts: list[Chart]) -> Markup | None:
 def _problems(title: str, digest: Digest) -> Markup | None:
     if not digest.problems and not digest.errors:
         return None
-    left_out = f"In no rate, because the grader failed: {counted(digest.errors, 'episode')}." if digest.errors else None
+    left_out = (
+        f"In no rate, because they were lost or could not be graded: {counted(digest.errors, 'episode')}."
+        if digest.errors
+        else None
+    )
     return join(
         tag("h2", title),
         tag("p", left_out, class_="soft") if left_out else None,

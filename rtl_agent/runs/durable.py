@@ -17,7 +17,7 @@ def append_line(path: Path, line: str) -> None:
             size_before = os.fstat(descriptor).st_size
             try:
                 _write_all(descriptor, data)
-                _sync(descriptor)
+                os.fsync(descriptor)
             except OSError:
                 with contextlib.suppress(OSError):
                     os.ftruncate(descriptor, size_before)
@@ -39,7 +39,7 @@ def write_whole(path: Path, data: bytes) -> None:
             descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
             try:
                 _write_all(descriptor, data)
-                _sync(descriptor)
+                os.fsync(descriptor)
             finally:
                 os.close(descriptor)
             beside.replace(path)
@@ -50,6 +50,15 @@ def write_whole(path: Path, data: bytes) -> None:
         sync_folder(path.parent)
     except OSError as error:
         raise cannot("write", path, error) from error
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove the files that a killed `write_whole` had not renamed yet."""
+    for path in folder.glob(".*.new"):
+        try:
+            path.unlink()
+        except OSError as error:
+            raise cannot("remove", path, error) from error
 
 
 def cut_torn_line(path: Path) -> None:
@@ -81,7 +90,3 @@ def _write_all(descriptor: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view) :]
-
-
-def _sync(descriptor: int) -> None:
-    os.fsync(descriptor)

@@ -12,7 +12,7 @@ from rtl_agent.runs import layout
 from rtl_agent.runs.checkpoint import Checkpoint
 from rtl_agent.runs.code_diff import code_diff
 from rtl_agent.runs.config import Difference, differences, refuse_changes
-from rtl_agent.runs.durable import append_line, cut_torn_line, write_whole
+from rtl_agent.runs.durable import append_line, cut_torn_line, remove_unfinished, write_whole
 from rtl_agent.runs.errors import RunError, cannot
 from rtl_agent.runs.if_exists import IfExists, decide
 from rtl_agent.runs.jsonl import plain, read_lines, read_object, to_line
@@ -35,6 +35,8 @@ class Run:
         self._log_files: list[LogFile] = []
         for name in (layout.METRICS, layout.CHECKPOINTS, layout.LOGS):
             cut_torn_line(path / name)
+        for folder in (path, path / layout.ROLLOUTS):
+            remove_unfinished(folder)
         self._last_step = max((_step_of(line) for line in read_lines(path / layout.METRICS)), default=-1)
 
     @classmethod

@@ -28,8 +28,9 @@ def test_two_steps_have_no_thirds() -> None:
 
 
 def test_errors_of_the_grader_count_for_nothing_but_themselves() -> None:
-    found = digest([record(0, 0.0, outcome="error"), record(0, 1.4)])
-    assert found.errors == 1
+    lost = {"problem_id": "p", "step": 0, "lost": "the server is gone"}
+    found = digest([record(0, 0.0, outcome="error"), lost, record(0, 1.4)])
+    assert found.errors == 2
     assert found.problems[0].all.pass_rate == 1.0
     assert [episode.outcome for episode in (*found.best, *found.worst)] == ["passed"]
 
