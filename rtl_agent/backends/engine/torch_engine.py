@@ -28,9 +28,9 @@ class TorchEngine:
     """
 
     def __init__(self, models: Sequence[str] = OWN, *, device: str = "cpu", threads: int = 1) -> None:
-        kind = torch.device(device)
-        if kind.type not in ("cpu", "cuda"):
+        if device.partition(":")[0] not in ("cpu", "cuda"):
             raise EngineError(f"There is no device {device!r}; there are cpu and cuda.")
+        kind = torch.device(device)
         if kind.type == "cuda" and not torch.cuda.is_available():
             raise EngineError("device is cuda, and torch finds no GPU here; use cpu.")
         torch.set_num_threads(threads)

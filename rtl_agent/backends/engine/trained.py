@@ -23,7 +23,10 @@ from rtl_agent.backends.engine.weights import HEAD, Weights
 
 
 class TorchModel:
-    """`publish` makes frozen weights a snapshot that the engine's sampling thread serves."""
+    """`publish` makes frozen weights a snapshot that the engine's sampling thread serves.
+
+    `gradients` is what has added up since the last step, by parameter name; None when nothing has.
+    """
 
     def __init__(self, base: BaseModel, lora: Lora, publish: Callable[[FrozenModel], Sampler]) -> None:
         self.base = base.name
@@ -32,7 +35,7 @@ class TorchModel:
         self._publish = publish
         self._parameters = Parameters(base, lora)
         self._optimizer = Optimizer(self._parameters.values)
-        self._gradients: Weights | None = None
+        self.gradients: Weights | None = None
 
     def forward_backward(
         self, examples: Sequence[Example], loss: LossName, config: Mapping[str, float], *, forward_only: bool = False
@@ -89,15 +92,15 @@ class TorchModel:
             name: torch.zeros_like(value) if value.grad is None else value.grad
             for name, value in self._parameters.values.items()
         }
-        if self._gradients is None:
-            self._gradients = new
+        if self.gradients is None:
+            self.gradients = new
             return
-        torch._foreach_add_(list(self._gradients.values()), [new[name] for name in self._gradients])
+        torch._foreach_add_(list(self.gradients.values()), [new[name] for name in self.gradients])
 
     def step(self, adam: Adam) -> Mapping[str, float]:
         values = self._parameters.values
-        gradients = self._gradients or {name: torch.zeros_like(value) for name, value in values.items()}
-        self._gradients = None
+        gradients = self.gradients or {name: torch.zeros_like(value) for name, value in values.items()}
+        self.gradients = None
         return self._optimizer.step(gradients, adam)
 
     def snapshot(self) -> Sampler:
@@ -111,10 +114,10 @@ class TorchModel:
         restored = Optimizer(self._parameters.values)
         checkpoints.load(directory, self._parameters, restored if optimizer else None)
         self._optimizer = restored
-        self._gradients = None
+        self.gradients = None
 
     def close(self) -> None:
         """Frees the weights; the base stays with the engine."""
         self._parameters.values.clear()
-        self._gradients = None
+        self.gradients = None
         self._optimizer = Optimizer({})
