@@ -9,6 +9,7 @@ import contextlib
 import os
 import tempfile
 from collections.abc import Sequence
+from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -93,7 +94,24 @@ def connect(
     key = api_key or os.environ.get(KEY_VARIABLE)
     if not key:
         raise CannotConnect(f"{spec} needs a key: set {KEY_VARIABLE} to the one that the server printed at its start")
-    return Connection(spec.rstrip("/"), key, None)
+    url = spec.rstrip("/")
+    _knock(url, key)
+    return Connection(url, key, None)
+
+
+def _knock(url: str, key: str) -> None:
+    """The SDK tries a server that is not there for five minutes before it says so."""
+    import httpx
+
+    try:
+        body, headers = {"sdk_version": version("tinker")}, {"X-API-Key": key}
+        answer = httpx.post(f"{url}/api/v1/client/config", json=body, headers=headers, timeout=20)
+    except (httpx.HTTPError, OSError) as error:
+        raise CannotConnect(f"no server answers at {url} ({error}): is it running, and is the port right?") from error
+    if answer.status_code in (401, 403):
+        raise CannotConnect(f"{url} refuses the key: set {KEY_VARIABLE} to the one the server printed at its start")
+    if answer.status_code >= 400:
+        raise CannotConnect(f"{url} is no Tinker-compatible server: its client/config answered {answer.status_code}")
 
 
 def _cloud_key(api_key: str | None) -> str:

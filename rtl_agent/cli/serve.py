@@ -1,0 +1,135 @@
+"""`rtl-agent serve`: the Tinker-compatible server for anybody, and the checks for anybody's server."""
+
+import asyncio
+import logging
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rtl_agent.cli import console
+
+if TYPE_CHECKING:
+    from rtl_agent.backends.conformance import CheckResult
+    from rtl_agent.backends.connect import Connection
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+KEY_VARIABLE = "TINKER_API_KEY"
+
+
+def serve(
+    model: Annotated[
+        str | None,
+        typer.Argument(help="A directory in Hugging Face layout, rtl-agent/student or rtl-agent/teacher."),
+    ] = None,
+    host: Annotated[str, typer.Option(help="Another address than loopback lets other machines in.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 8910,
+    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    threads: Annotated[int, typer.Option(min=1, help="For torch; one is fastest below 50M parameters.")] = 1,
+    state: Annotated[Path | None, typer.Option(help="Where checkpoints are kept.")] = None,
+    key: Annotated[
+        str | None,
+        typer.Option(envvar="RTL_AGENT_SERVE_KEY", help="What clients must show: tml- and more; random if absent."),
+    ] = None,
+    self_check: Annotated[
+        str | None, typer.Option("--self-check", metavar="URL", help="Check the server at this URL instead of serving.")
+    ] = None,
+) -> None:
+    """Serve MODEL over the Tinker API: any Tinker script runs against it with base_url."""
+    if key is not None and not key.startswith("tml-"):
+        raise typer.BadParameter("a key must start with tml-: the SDK refuses any other", param_hint="--key")
+    try:
+        import tinker  # noqa: F401
+        import torch  # noqa: F401
+    except ImportError as error:
+        console.say_error(f"{error}. Serving needs the train extra: pip install 'rtl-agent[train]'")
+        raise typer.Exit(console.OUR_FAULT) from error
+    if self_check is not None:
+        _check(self_check, key, model)
+    elif model is None:
+        raise typer.BadParameter("which model? A directory, rtl-agent/student or rtl-agent/teacher", param_hint="MODEL")
+    else:
+        _serve(model, host, port, device, threads, state or _default_state(), key)
+
+
+def _default_state() -> Path:
+    base = os.environ.get("XDG_STATE_HOME")
+    return (Path(base) if base else Path.home() / ".local" / "state") / "rtl-agent" / "serve"
+
+
+def _serve(model: str, host: str, port: int, device: str, threads: int, state: Path, key: str | None) -> None:
+    from rtl_agent.backends.engine.contract import EngineError
+    from rtl_agent.backends.engine.torch_engine import TorchEngine
+    from rtl_agent.backends.server.key import new_key
+    from rtl_agent.backends.server.serve import serve as run
+
+    name = str(Path(model).absolute()) if Path(model).is_dir() else model
+    used = key or new_key()
+
+    def ready(bound: int) -> None:
+        _say_ready(host, bound, used, name, state)
+
+    try:
+        engine = TorchEngine([name], device=device, threads=threads)
+        engine.base_snapshot(name).close()
+        asyncio.run(run(engine, key=used, state=state, host=host, port=port, ready=ready))
+    except EngineError as error:
+        console.say_error(str(error))
+        raise typer.Exit(console.BAD_INPUT) from error
+    except OSError as error:
+        console.say_error(f"cannot serve on {host}:{port} with checkpoints in {state}: {error}")
+        raise typer.Exit(console.BAD_INPUT) from error
+
+
+def _say_ready(host: str, port: int, key: str, model: str, state: Path) -> None:
+    url = f"http://{host}:{port}"
+    if host not in LOOPBACK:
+        console.say_warning(
+            f"{host} can be reached from other machines. Whoever has the key can read and write models here, and plain "
+            "HTTP shows the key to the network in between."
+        )
+    lines = (
+        f"base_url {url}",
+        f"key      {key}",
+        f"model    {model}",
+        f"state    {state}",
+        "",
+        f"{KEY_VARIABLE}={key} TINKER_BASE_URL={url} python your_script.py",
+        f"{KEY_VARIABLE}={key} rtl-agent serve --self-check {url}",
+    )
+    for line in lines:
+        typer.echo(line)
+
+
+def _check(url: str, key: str | None, model: str | None) -> None:
+    from rtl_agent.backends.conformance import Subject, run_self_check
+    from rtl_agent.backends.connect import CannotConnect, connect
+
+    try:
+        connection = connect(url, api_key=key)
+        found = model or _first_model(url, connection)
+    except CannotConnect as error:
+        console.say_error(str(error))
+        raise typer.Exit(console.BAD_INPUT) from error
+    logging.getLogger("tinker").setLevel(logging.CRITICAL)  # the SDK logs every refusal that a check provokes
+    subject = Subject(connection.service, found, connection.base_url, connection.api_key)
+    results = asyncio.run(run_self_check(subject, progress=_say_result))
+    failed = sum(not result.passed for result in results)
+    typer.echo(f"{len(results) - failed} of {len(results)} checks passed on {found} at {url}")
+    if failed:
+        raise typer.Exit(console.SOME_FAILED)
+
+
+def _first_model(url: str, connection: "Connection") -> str:
+    from rtl_agent.backends.connect import CannotConnect
+
+    models = connection.service.get_server_capabilities().supported_models
+    if not models or not models[0].model_name:
+        raise CannotConnect(f"{url} offers no model: name one")
+    return models[0].model_name
+
+
+def _say_result(result: "CheckResult") -> None:
+    mark = "ok  " if result.passed else "FAIL"
+    typer.echo(f"{mark} {result.name} ({result.seconds:.1f} s): {result.message or result.description}")
