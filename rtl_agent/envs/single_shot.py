@@ -17,7 +17,7 @@ from rtl_agent.envs.metrics import grade_metrics
 from rtl_agent.envs.prompt import Prompt, prompt_for
 from rtl_agent.envs.renderers import renderer_for
 from rtl_agent.envs.tokenizers import tokenizer_for
-from rtl_agent.grading import Diagnostic, Grade, Grader, Outcome
+from rtl_agent.grading import CannotGrade, Diagnostic, Grade, Grader, Outcome
 from rtl_agent.problems import Problem
 from rtl_agent.prompts import PromptTooLong
 
@@ -45,7 +45,10 @@ class SingleShotEnv(Env):
 
     async def step(self, action: Action, *, extra: ActionExtra | None = None) -> StepResult:
         text = answer_text(self._renderer, action)
-        grade = await self._grader.grade_reply(self._problem, text)
+        try:
+            grade = await self._grader.grade_reply(self._problem, text)
+        except CannotGrade as error:
+            raise EpisodeFailed(str(error)) from error
         if grade.outcome is Outcome.ERROR:  # the executor has tried again before it says so
             raise EpisodeFailed(f"{self._problem.id} could not be graded: {'; '.join(grade.reasons)}")
         stop_reason = (extra or {}).get("stop_reason", "stop")

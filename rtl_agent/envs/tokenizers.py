@@ -2,6 +2,7 @@
 
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import cast
 
 from tinker_cookbook.tokenizer_utils import Tokenizer, get_tokenizer, is_tokenizer_registered
@@ -12,7 +13,7 @@ EMBEDDED = "rtl-agent/"
 class NoTokenizer(Exception):
     """The tokenizer cannot be had."""
 
-    def __init__(self, model_name: str, why: object) -> None:
+    def __init__(self, model_name: str, why: str) -> None:
         super().__init__(
             f"the tokenizer of {model_name} cannot be loaded: {why}; name a folder that has a tokenizer.json, make the "
             f"model hub reachable, or take a model whose name begins with {EMBEDDED}"
@@ -23,10 +24,13 @@ def tokenizer_for(model_name: str) -> Tokenizer:
     """What `tinker_cookbook.register_tokenizer` was given for this name, our own, or the model hub's."""
     if model_name.startswith(EMBEDDED) and not is_tokenizer_registered(model_name):
         return embedded_tokenizer()
+    if model_name.startswith(("/", "./", "../", "~")) and not Path(model_name).is_dir():
+        raise NoTokenizer(model_name, "there is no such folder")
     try:
         return get_tokenizer(model_name)
     except (OSError, ValueError, RuntimeError) as error:
-        raise NoTokenizer(model_name, next(iter(str(error).splitlines()), type(error).__name__)) from error
+        said = next(iter(str(error).splitlines()), type(error).__name__)
+        raise NoTokenizer(model_name, said.rstrip(".")) from error
 
 
 @cache

@@ -4,10 +4,12 @@ import os
 
 import openai_harmony as harmony
 import pytest
+from tinker_cookbook.tokenizer_utils import register_tokenizer, unregister_tokenizer
 
-from rtl_agent.envs import prompt_for, renderer_for
+from rtl_agent.envs import SingleShotGroupBuilder, live_grader, prompt_for, renderer_for
 from rtl_agent.envs.answer import answer_text
 from rtl_agent.envs.harmony import DATE
+from rtl_agent.grading import Grader
 from rtl_agent.problems import Kind, Problem
 from tests.envs.vocabularies import O200K, gpt_oss, qwen3
 
@@ -144,6 +146,29 @@ def test_prompts_are_cut_to_what_is_allowed(name: str, bundled: dict[str, Proble
         cut = prompt_for(problem, renderer, max_prompt_tokens=allowed)
         assert len(cut.tokens) <= allowed
         assert ("left out to fit the prompt" in cut.messages[1].content) == (cut.messages != whole.messages)
+
+
+async def test_an_answer_in_qwen3s_tokens_is_graded_and_kept_as_it_was_sampled(bundled: dict[str, Problem]) -> None:
+    problem = bundled["rtl_mod_counter_0001"]
+    assert problem.reference is not None
+    register_tokenizer("test/qwen3", qwen3)
+    builder = SingleShotGroupBuilder(problem, 1, "test/qwen3", "qwen3")
+    answer = f"<think>\nA counter.\n</think>\n\n```systemverilog\n{problem.reference['rtl/mod_counter.sv']}```"
+    # A model may write a word in other tokens than the tokenizer would.
+    sampled = [token for character in answer for token in qwen3().encode(character)] + [IM_END]
+    assert sampled != [*qwen3().encode(answer), IM_END]
+    try:
+        async with Grader(jobs=1) as grader:
+            with live_grader(grader):
+                (env,) = await builder.make_envs()
+                observation, stop = await env.initial_observation()
+                result = await env.step(sampled, extra={"stop_reason": "stop"})
+    finally:
+        unregister_tokenizer("test/qwen3")
+    assert (result.reward, stop) == (1.4, [IM_END])
+    assert env.episode.prompt_tokens == tuple(observation.to_ints())
+    assert env.episode.sampled_tokens == tuple(sampled)
+    assert "A counter." not in env.episode.text
 
 
 def reference(monkeypatch: pytest.MonkeyPatch) -> harmony.HarmonyEncoding:

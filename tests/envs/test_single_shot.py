@@ -3,6 +3,7 @@
 import json
 import pickle
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 import pytest_asyncio
@@ -14,7 +15,7 @@ from tinker_cookbook.rl.rollouts import do_group_rollout
 from rtl_agent.envs import Episode, EpisodeFailed, NoGrader, SingleShotEnv, SingleShotGroupBuilder, live_grader
 from rtl_agent.grading import ExecutorFault, Grade, Grader, Outcome, RewardWeights
 from rtl_agent.grading.executors import GradeJob
-from rtl_agent.problems import Flavour, Problem
+from rtl_agent.problems import Flavour, Needs, Problem
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 ID = "rtl_mod_counter_0001"
@@ -157,6 +158,12 @@ async def test_a_fault_of_ours_is_no_reward(counter: Problem) -> None:
                 await played(env, reply(reference(counter)))
     with pytest.raises(RuntimeError, match="has not ended"):
         _ = env.episode
+
+
+async def test_a_problem_that_needs_another_simulator_is_no_reward(live: Grader, counter: Problem) -> None:
+    (env,) = await builder(replace(counter, needs=Needs.COMMERCIAL)).make_envs()
+    with pytest.raises(EpisodeFailed, match="needs Cadence Xcelium"):
+        await played(env, reply(reference(counter)))
 
 
 class Writes(TokenCompleter):

@@ -5,10 +5,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rtl_agent.envs import renderer_for, tokenizer_for
+from rtl_agent.envs import NoTokenizer, renderer_for, tokenizer_for
 from rtl_agent.problems import Problem
 from rtl_agent.prompts import as_dicts, messages
 
@@ -142,3 +143,10 @@ def test_building_it_gives_the_same_files_whatever_the_order_of_sets(tmp_path: P
         )
         built.append({path.name: path.read_bytes() for path in sorted(folder.iterdir())})
     assert built[0] == built[1]
+
+
+def test_a_tokenizer_that_cannot_be_had_is_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(NoTokenizer, match="/no/such cannot be loaded: there is no such folder"):
+        tokenizer_for("/no/such")
+    with pytest.raises(NoTokenizer, match=r"name a folder that has a tokenizer\.json"):
+        tokenizer_for(str(tmp_path))
