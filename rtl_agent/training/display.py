@@ -47,11 +47,11 @@ class Display:
         numbers = "  ".join(f"{name} {metrics[key]:{form}}" for name, key, form in SHOWN if key in metrics)
         self._progress.update(self._task, completed=step + 1, numbers=numbers)
         if not self._console.is_terminal:
-            seconds = metrics.get("time/total", 0.0)
-            self._console.print(f"step {step + 1}/{self._total}  {numbers}  {seconds:.1f} s", highlight=False)
+            took = f"  {metrics['time/total']:.1f} s" if "time/total" in metrics else ""
+            self.note(f"step {step + 1}/{self._total}  {numbers}{took}")
 
     def doing(self, what: str) -> None:
         self._progress.update(self._task, description=what)
 
     def note(self, text: str) -> None:
-        self._console.print(text, highlight=False, markup=False)
+        self._console.print(text, highlight=False, markup=False, soft_wrap=True)

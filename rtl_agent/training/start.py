@@ -57,7 +57,7 @@ def start(config: Config, console: Console) -> Path:
 async def _run(config: Config, console: Console) -> Path:
     renderer = config.renderer_name or default_renderer(config.student)
     for text in (*warnings(config), *warnings_for(config.student, renderer, config.max_tokens)):
-        console.print(f"warning: {text}", style="yellow", highlight=False, markup=False)
+        console.print(f"warning: {text}", style="yellow", highlight=False, markup=False, soft_wrap=True)
     problems = chosen(config)
     async with AsyncExitStack() as stack:
         run = stack.enter_context(
@@ -85,7 +85,7 @@ async def _run(config: Config, console: Console) -> Path:
         total = config.max_steps or len(classroom.dataset)
         first, checkpoint = first_step(run)
         ensure_steps(total, first)
-        console.print(_headline(config, classroom, run, total, first), highlight=False, markup=False)
+        console.print(_headline(config, classroom, run, total, first), highlight=False, markup=False, soft_wrap=True)
         trackers = Trackers(config, run.path.name, described(config))
         stack.callback(trackers.close)
         display = stack.enter_context(Display(console, total, first))
