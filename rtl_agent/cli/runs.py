@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
-from rich.table import Table
+from rich.table import Column, Table
 
 from rtl_agent.cli import console
 from rtl_agent.cli.console import AsJson
@@ -47,8 +47,8 @@ def about(run: RunRecord) -> dict[str, Any]:
         "name": run.name,
         "path": str(run.path),
         "running": run.is_running,
-        "model": config.get("student_model") or config.get("model_name"),
-        "teacher": config.get("teacher_model"),
+        "model": config.get("student") or config.get("student_model") or config.get("model_name"),
+        "teacher": config.get("teacher") or config.get("teacher_model"),
         "steps": run.steps,
         "checkpoints": len(run.checkpoints),
         "reward": summarise(run, REWARD).recent,
@@ -106,14 +106,14 @@ def show(run: RunPath, as_json: AsJson = False) -> None:
         return
     going = ", still going" if record.is_running else ""
     console.out.print(f"[bold]{_words(record.name)}[/]: {record.steps} steps{going}", highlight=False)
-    config = Table("option", "value", title="config", title_justify="left")
+    config = Table(_folded("option"), _folded("value"), title="config", title_justify="left")
     for name, value in flatten(record.config):
         config.add_row(_words(name), _words(value))
     console.out.print(config)
     if not record.metrics:
         console.out.print("no step has been done yet")
         return
-    table = Table("metric", "first", "last", "mean of last 10", "over time", title="metrics", title_justify="left")
+    table = Table(_folded("metric"), "first", "last", "mean of 10", "over time", title="metrics", title_justify="left")
     for name, series in metrics.items():
         if series:
             values = [value for _, value in series]
@@ -146,7 +146,9 @@ def compare_(a: RunPath, b: RunPath, as_json: AsJson = False) -> None:
     for change in comparison.config:
         options.add_row(_words(change.option), _words(change.before), _words(change.after))
     console.out.print(options if comparison.config else "the configs are the same")
-    metrics = Table("metric", "last a", "last b", "mean a", "mean b", "change", title="metrics", title_justify="left")
+    metrics = Table(
+        _folded("metric"), "last a", "last b", "mean a", "mean b", "change", title="metrics", title_justify="left"
+    )
     for pair in comparison.metrics:
         cells = (pair.a.last, pair.b.last, pair.a.recent, pair.b.recent)
         difference = "" if pair.change is None else f"{pair.change:+.4g}"
@@ -157,12 +159,19 @@ def compare_(a: RunPath, b: RunPath, as_json: AsJson = False) -> None:
 def _print_checkpoints(run: RunRecord) -> None:
     if not run.checkpoints:
         return
-    table = Table("checkpoint", "steps done", "held out", "", "state", title="checkpoints", title_justify="left")
+    table = Table(
+        "checkpoint", "steps done", "held out", "", _folded("state"), title="checkpoints", title_justify="left"
+    )
     for checkpoint in run.checkpoints:
         best = "[green]best[/]" if checkpoint.best else ""
         state = _words(checkpoint.state_path or "")
         table.add_row(_words(checkpoint.name), str(checkpoint.step), _number(checkpoint.value), best, state)
     console.out.print(table)
+
+
+def _folded(header: str) -> Column:
+    """Names and paths are there to be copied: never cut short."""
+    return Column(header, overflow="fold")
 
 
 def _encodable(config: Mapping[str, Any]) -> Any:

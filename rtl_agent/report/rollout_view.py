@@ -11,11 +11,11 @@ _MOST_CHARACTERS, _MOST_ITEMS = 20_000, 20
 _COLUMNS = (
     "episodes",
     "pass rate",
-    "in the first third",
-    "in the last third",
+    "first third",
+    "last third",
     "mean reward",
-    "in the first third",
-    "in the last third",
+    "first third",
+    "last third",
 )
 
 

@@ -28,8 +28,8 @@ class RunRecord:
 
     @property
     def steps(self) -> int:
-        """How many steps have metrics. A last evaluation has a line, too, but no step of training."""
-        return len({line["step"] for line in self.metrics if "step" in line})
+        """How many steps of training have metrics."""
+        return len({line["step"] for line in self.metrics if "step" in line and not _is_evaluation(line)})
 
     def series(self, metric: str) -> list[tuple[int, float]]:
         """Step and value wherever the metric was measured and is a number."""
@@ -90,6 +90,12 @@ def list_runs(root: str | Path) -> list[Path]:
 def looks_like_run(path: Path) -> bool:
     """For reading, less will do than for deleting: a copy may lack any of the other files."""
     return layout.is_run(path) or (path / layout.METRICS).is_file()
+
+
+def _is_evaluation(line: Mapping[str, Any]) -> bool:
+    """The evaluation after the last step has a line of its own."""
+    kinds = {name.split("/")[0] for name in line}
+    return "test" in kinds and not kinds & {"env", "optim"}
 
 
 def _last_written(run: Path) -> float:

@@ -52,6 +52,14 @@ def test_runs_are_found_in_a_folder_and_in_folders_of_it(tmp_path: Path) -> None
     assert list_runs(tmp_path / "first") == [tmp_path / "first"]
 
 
+def test_the_evaluation_after_the_last_step_is_no_step(tmp_path: Path) -> None:
+    with Run.create(tmp_path, {}, if_exists="raise") as run:
+        run.log_metrics(0, {"test/env/all/pass_rate": 0.1, "env/all/pass_rate": 0.1})
+        run.log_metrics(1, {"test/env/all/pass_rate": 0.2, "time/eval": 1.0})
+    assert read_run(tmp_path).steps == 1
+    assert read_run(tmp_path).series("test/env/all/pass_rate") == [(0, 0.1), (1, 0.2)]
+
+
 def test_comparison(tmp_path: Path) -> None:
     a = run_with(tmp_path / "a", [0.0] * 5 + [float(n) for n in range(10)], seed=1, optim={"lr": 1}, old=True)
     b = run_with(tmp_path / "b", [2.0], seed=1, optim={"lr": 2}, new=True)
