@@ -33,6 +33,10 @@ def _sentence(status: int, sentence: str) -> web.Response:
     return content({"error": sentence, "category": "server" if status >= 500 else "user"}, status=status)
 
 
+def _too_large() -> web.Response:
+    return _sentence(413, f"the request is larger than {MOST_BYTES // 2**20} MB: send smaller batches")
+
+
 def application(routes: list[tuple[str, str, Handler]], key: str) -> web.Application:
     @web.middleware
     async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -40,6 +44,8 @@ def application(routes: list[tuple[str, str, Handler]], key: str) -> web.Applica
             given = request.headers.get("X-API-Key", "")
             if not hmac.compare_digest(given.encode(), key.encode()):
                 return _sentence(401, "the API key is missing or wrong: use the one the server printed at its start")
+        if (request.content_length or 0) > MOST_BYTES:
+            return _too_large()
         try:
             return await handler(request)
         except Refused as refused:
@@ -47,7 +53,7 @@ def application(routes: list[tuple[str, str, Handler]], key: str) -> web.Applica
         except EngineError as error:
             return _sentence(400, str(error))
         except web.HTTPRequestEntityTooLarge:
-            return _sentence(413, f"the request is larger than {MOST_BYTES // 2**20} MB: send smaller batches")
+            return _too_large()
         except web.HTTPNotFound:
             return _sentence(404, f"this server has no endpoint {request.path}")
         except web.HTTPMethodNotAllowed:

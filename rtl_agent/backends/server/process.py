@@ -15,6 +15,7 @@ import threading
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from rtl_agent.backends.engine.contract import EngineError
 from rtl_agent.backends.server.sessions import SILENT_SECONDS
 
 PR_SET_PDEATHSIG = 1
@@ -48,7 +49,10 @@ def main() -> None:
     settings = Settings(**(fields | {"models": tuple(fields["models"])}))
     die_with(settings.owner)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
-    asyncio.run(_serve(settings))
+    try:
+        asyncio.run(_serve(settings))
+    except EngineError as error:
+        sys.exit(str(error))
 
 
 async def _serve(settings: Settings) -> None:
@@ -64,6 +68,8 @@ async def _serve(settings: Settings) -> None:
 
     threading.Thread(target=watch_owner, daemon=True).start()
     engine = TorchEngine(settings.models, device=settings.device, threads=settings.threads)
+    for name in settings.models:  # a model that cannot be read is better said now
+        engine.base_snapshot(name).close()
     await serve(
         engine,
         key=settings.key,

@@ -1,0 +1,147 @@
+"""Servers and clients that end: closed, killed, restarted, silent."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import pytest
+import tinker
+from tinker import types
+
+from rtl_agent.backends.connect import CannotConnect, Connection, connect
+from rtl_agent.backends.server.child import ServerDied
+
+DATUM = types.Datum(
+    model_input=types.ModelInput.from_ints([3, 4, 5]), loss_fn_inputs={"target_tokens": [4, 5, 6], "weights": [1.0] * 3}
+)
+
+
+def eventually(truth: Callable[[], bool], seconds: float = 30.0) -> bool:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if truth():
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def loss(model: tinker.TrainingClient) -> float:
+    return model.forward([DATUM], "cross_entropy").result().metrics["loss:sum"]
+
+
+def test_a_killed_server_is_said_by_the_sdk_and_its_checkpoints_survive(tiny_model: str, tmp_path: Path) -> None:
+    with connect("embedded", models=[tiny_model], state=tmp_path) as first:
+        model = first.service.create_lora_training_client(tiny_model, rank=2)
+        sampler = model.save_weights_and_get_sampling_client()
+        model.forward_backward([DATUM], "cross_entropy")
+        model.optim_step(types.AdamParams(learning_rate=0.01)).result()
+        path, before = model.save_state("kept").result().path, loss(model)
+        assert first.child
+        os.kill(first.child.pid, signal.SIGKILL)
+        with pytest.raises(Exception, match=r"embedded server .* ended by signal 9"):
+            model.forward_backward([DATUM], "cross_entropy").result(timeout=60)
+        with pytest.raises(Exception, match=r"embedded server .* ended by signal 9"):
+            sampler.sample(types.ModelInput.from_ints([3]), 1, types.SamplingParams(max_tokens=2)).result(timeout=60)
+        with pytest.raises(ServerDied, match=r"server\.log"):
+            first.check()
+    with connect("embedded", models=[tiny_model], state=tmp_path) as second:
+        again = second.service.create_training_client_from_state_with_optimizer(path)
+        assert loss(again) == pytest.approx(before, abs=1e-5)
+
+
+@pytest.mark.slow
+def test_a_restarted_server_tells_an_old_client_so(tiny_model: str, tmp_path: Path) -> None:
+    """As with `rtl-agent serve` behind a URL: same port, same key, another process."""
+    with connect("embedded", models=[tiny_model], state=tmp_path) as connection:
+        model = connection.service.create_lora_training_client(tiny_model, rank=2)
+        sampler = model.save_weights_and_get_sampling_client()
+        child = connection.child
+        assert child
+        port = child.port
+        child.close()
+        again = [sys.executable, "-m", "rtl_agent.cli.main", "serve", tiny_model, "--port", str(port)]
+        server = subprocess.Popen([*again, "--key", connection.api_key, "--state", tmp_path], stdout=subprocess.PIPE)
+        try:
+            assert server.stdout
+            assert server.stdout.readline().startswith(b"base_url")
+            with pytest.raises(tinker.NotFoundError, match=r"trains no model.*create_training_client_from_state"):
+                model.forward_backward([DATUM], "cross_entropy").result(timeout=60)
+            with pytest.raises(tinker.NotFoundError, match="knows no sampler"):
+                sampler.compute_logprobs(types.ModelInput.from_ints([3, 4])).result(timeout=60)
+        finally:
+            server.terminate()
+            assert server.wait(30) == 0
+
+
+OWNER = """
+import os, sys, time
+from rtl_agent.backends.server.child import Child
+from rtl_agent.backends.server.process import Settings
+child = Child(Settings("tml-key", sys.argv[1], os.getpid()))
+child.start()
+print(child.pid, flush=True)
+time.sleep(600)
+"""
+
+
+def test_a_killed_owner_takes_its_server_along(tmp_path: Path) -> None:
+    owner = subprocess.Popen([sys.executable, "-c", OWNER, tmp_path], stdout=subprocess.PIPE, text=True)
+    assert owner.stdout
+    pid = int(owner.stdout.readline().split()[0])
+    assert alive(pid)
+    owner.kill()
+    owner.wait()
+    assert eventually(lambda: not alive(pid))
+
+
+def test_a_silent_client_is_freed_and_closing_ends_the_process(tiny_model: str) -> None:
+    with connect("embedded", models=[tiny_model], silent_seconds=2) as connection:
+        assert connection.child
+        pid, state = connection.child.pid, connection.child.log.parent
+        http = httpx.Client(base_url=f"{connection.base_url}/api/v1", headers={"X-API-Key": connection.api_key})
+        session = http.post("create_session", json={}).json()["session_id"]
+        created = http.post(
+            "create_model", json={"session_id": session, "model_seq_id": 0, "base_model": tiny_model}
+        ).json()
+        made = http.post("retrieve_future", json=created).json()
+        assert made["model_id"] == f"{session}:train:0"
+        assert session in http.get("sessions").json()["sessions"]
+        assert eventually(lambda: session not in http.get("sessions").json()["sessions"])
+        gone = http.post("get_info", json={"model_id": made["model_id"]})
+        assert gone.status_code == 404
+        assert http.post("session_heartbeat", json={"session_id": session}).status_code == 410
+    assert not alive(pid)
+    assert not state.exists(), "a temporary state directory is removed"
+    connection.close()
+
+
+def test_a_server_that_cannot_start_says_why() -> None:
+    with pytest.raises(ServerDied, match="nobody/nothing"):
+        connect("embedded", models=["nobody/nothing"])
+
+
+def test_specs_that_lead_nowhere(connection: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TINKER_API_KEY", raising=False)
+    with pytest.raises(CannotConnect, match="TINKER_API_KEY"):
+        connect("tinker")
+    with pytest.raises(CannotConnect, match="embedded, tinker, or the URL"):
+        connect("nowhere")
+    with pytest.raises(CannotConnect, match="needs a key"):
+        connect("http://127.0.0.1:9")
+    with pytest.raises(CannotConnect, match="no server answers"):
+        connect("http://127.0.0.1:9", api_key="tml-x")
+    with pytest.raises(CannotConnect, match="refuses the key"):
+        connect(str(connection.base_url), api_key="tml-wrong")
+    assert connect(str(connection.base_url), api_key=connection.api_key).service.get_server_capabilities()

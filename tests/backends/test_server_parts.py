@@ -1,0 +1,188 @@
+"""The parts of the server that no well-behaved client shows: gaps in the order, freeing, faults of the engine."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from pathlib import Path
+
+import pytest
+
+from rtl_agent.backends.engine.contract import EngineError, Lora, Sample, SampleRequest, Score, ScoreRequest
+from rtl_agent.backends.server.answer import Answer, json_answer
+from rtl_agent.backends.server.checkpoints import Address, Checkpoints, RunRecord, parse
+from rtl_agent.backends.server.promises import KEPT_AFTER_RETRIEVAL, KEPT_UNASKED, Promises
+from rtl_agent.backends.server.refused import Refused
+from rtl_agent.backends.server.samplers import Sampler, Samplers
+from rtl_agent.backends.server.turns import Turns
+
+RECORD = RunRecord("run", "model", Lora(4), None, "2026-01-01T00:00:00+00:00")
+WHERE = Address("run", "weights", "a")
+
+
+async def test_calls_that_come_early_wait_for_their_turn() -> None:
+    turns, order = Turns("test"), []
+
+    def call(number: int) -> Callable[[], None]:
+        return lambda: order.append(number)
+
+    await asyncio.gather(*(turns.take(number, call(number)) for number in (3, 2, 5, 1, 4)))
+    assert order == [1, 2, 3, 4, 5]
+    with pytest.raises(Refused, match="used before"):
+        turns.take(3, call(3))
+
+
+async def test_a_gap_is_given_up_after_a_while() -> None:
+    turns = Turns("test", gap_seconds=0.05)
+    assert await turns.take(4, lambda: "ran") == "ran"
+
+
+async def test_an_error_of_one_call_does_not_stop_the_next() -> None:
+    turns = Turns("test")
+
+    def fail() -> None:
+        raise EngineError("no")
+
+    first, second = turns.take(1, fail), turns.take(2, lambda: 7)
+    with pytest.raises(EngineError):
+        await first
+    assert await second == 7
+
+
+async def _answer() -> Answer:
+    return json_answer({"fine": True})
+
+
+async def test_promises_are_freed_after_retrieval_and_by_age() -> None:
+    promises = Promises()
+    retrieved = promises.start("a", "s", _answer())
+    promises.start("b", "s", _answer())
+    await asyncio.sleep(0)
+    assert await promises.wait(retrieved) == json_answer({"fine": True})
+    now = time.monotonic()
+    promises.sweep(now)
+    assert len(promises) == 2, "an answer can be asked for again for a while"
+    promises.sweep(now + KEPT_AFTER_RETRIEVAL + 1)
+    assert promises.find("a") is None
+    assert promises.find("b") is not None
+    promises.sweep(now + KEPT_UNASKED + 1)
+    assert len(promises) == 0
+
+
+async def test_a_promise_outlasts_a_poll_and_can_be_cancelled() -> None:
+    promises, work = Promises(), asyncio.Event()
+
+    async def wait() -> Answer:
+        await work.wait()
+        return json_answer({})
+
+    promise = promises.start("a", "s", wait())
+    assert await promises.wait(promise, seconds=0.01) is None
+    promises.cancel("a")
+    await asyncio.wait({promise.task})
+    assert promise.task.cancelled()
+
+
+async def test_an_engine_that_breaks_is_a_server_error_in_a_sentence() -> None:
+    async def broken() -> Answer:
+        raise RuntimeError("CUDA error: out of everything")
+
+    answer = await Promises().start("a", "s", broken()).task
+    assert b'"category": "server"' in answer.body
+    assert b"out of everything" in answer.body
+
+
+class Frozen:
+    """Counts how often it is closed."""
+
+    base = "model"
+
+    def __init__(self) -> None:
+        self.closed = 0
+
+    def sample(self, request: SampleRequest) -> "Future[Sample]":
+        raise NotImplementedError
+
+    def score(self, request: ScoreRequest) -> "Future[Score]":
+        raise NotImplementedError
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+async def test_samplers_beyond_the_kept_ones_are_freed_and_say_so() -> None:
+    samplers = Samplers(kept=2)
+    made = [Sampler(str(number), "session", "model", snapshot=Frozen()) for number in range(4)]
+    frozen = [sampler.snapshot for sampler in made]
+    for sampler in made:
+        samplers.add(sampler)
+    assert samplers.loaded() == 2
+    assert [snapshot.closed for snapshot in frozen if isinstance(snapshot, Frozen)] == [1, 1, 0, 0]
+    with pytest.raises(EngineError, match="save_weights_for_sampler"):
+        await samplers.open(made[0])
+
+
+async def test_a_sampler_with_a_path_is_loaded_again() -> None:
+    samplers = Samplers(kept=1)
+    saved = Sampler("saved", "session", "model", load=Frozen)
+    first = await samplers.open(saved)
+    samplers.add(saved)
+    samplers.add(Sampler("newer", "session", "model", snapshot=Frozen()))
+    assert isinstance(first, Frozen)
+    assert first.closed == 1
+    assert await samplers.open(saved) is not first
+    samplers.drop_session("session")
+    assert samplers.loaded() == 0
+
+
+async def test_a_sampler_in_use_is_not_freed() -> None:
+    samplers = Samplers(kept=1)
+    used = Sampler("used", "session", "model", snapshot=Frozen())
+    samplers.add(used)
+    async with samplers.use(used) as snapshot:
+        samplers.add(Sampler("newer", "session", "model", snapshot=Frozen()))
+        assert isinstance(snapshot, Frozen)
+        assert not snapshot.closed
+
+
+def _save(text: str) -> Callable[[Path], None]:
+    def save(directory: Path) -> None:
+        directory.mkdir()
+        (directory / "weights").write_text(text)
+
+    return save
+
+
+def test_a_save_that_fails_leaves_the_old_checkpoint(tmp_path: Path) -> None:
+    checkpoints = Checkpoints(tmp_path)
+    checkpoints.write(RECORD, WHERE, _save("old"))
+
+    def full(directory: Path) -> None:
+        _save("new")(directory)
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space left"):
+        checkpoints.write(RECORD, WHERE, full, overwrite=True)
+    assert (checkpoints.directory(WHERE) / "weights").read_text() == "old"
+    checkpoints.write(RECORD, WHERE, _save("new"), overwrite=True)
+    assert (checkpoints.directory(WHERE) / "weights").read_text() == "new"
+    assert len([path for path in checkpoints.directory(WHERE).parent.iterdir() if path.is_dir()]) == 1
+
+
+def test_checkpoints_are_found_by_another_server(tmp_path: Path) -> None:
+    Checkpoints(tmp_path).write(RECORD, WHERE, _save("x"), ttl_seconds=3600, user_metadata={"step": "3"})
+    found = Checkpoints(tmp_path).of_run("run")
+    assert [checkpoint.address for checkpoint in found] == [WHERE]
+    assert found[0].user_metadata == {"step": "3"}
+    assert Checkpoints(tmp_path).record("run") == RECORD
+    with pytest.raises(EngineError, match="exists already"):
+        Checkpoints(tmp_path).write(RECORD, WHERE, _save("y"))
+
+
+@pytest.mark.parametrize(
+    "path", ["", "run/weights/a", "tinker://run/weights", "tinker://run/other/a", "tinker://run/weights/../..", "tinker:///weights/a",
+             "tinker://run/weights/.a", "tinker://../weights/a", "tinker://run/weights/a\n", "tinker://run/weights/a/b"]
+)  # fmt: skip
+def test_paths_that_are_no_checkpoints(path: str) -> None:
+    with pytest.raises(EngineError):
+        parse(path)
