@@ -47,7 +47,8 @@ class ExactPath:
         with open_channel() as channel:
             async with open_workspace(self._sandbox, self._toolchain, problem, service, channel) as box:
                 await write_targets(box, submission.files)
-                return await check_syntax(box, service, service_env(self._toolchain, problem, service, channel, 0))
+                env = service_env(self._toolchain, problem, service, channel, 0)
+                return await check_syntax(box, problem, service, submission, env)
 
     async def run(
         self, problem: Problem, service: Service, submission: Submission, seed: int, *, with_syntax: bool
@@ -58,7 +59,7 @@ class ExactPath:
                 env = service_env(self._toolchain, problem, service, channel, seed)
                 expected = await self._expected_items(box, problem, service, env, channel)
                 await write_targets(box, submission.files)
-                syntax = await check_syntax(box, service, env) if with_syntax else None
+                syntax = await check_syntax(box, problem, service, submission, env) if with_syntax else None
                 done = await box.run(service.argv, env=env, cwd=RUNDIR, limits=self._limits, pass_fds=(channel.far_fd,))
                 messages = channel.take()
                 verdict, diagnostics = verdict_of(problem, service, submission, expected, messages, done)

@@ -35,6 +35,7 @@ class Config:
 
     # the student
     renderer_name: str = chz.field(default="", doc="how messages become tokens; empty: by the model's name")
+    load_checkpoint_path: str = chz.field(default="", doc="begin with these weights: a tinker:// path that was saved")
     lora_rank: int = chz.field(default=32, doc="rank of the trained adapter; 0 trains all weights (own server only)")
     max_tokens: int = chz.field(default=1024, doc="most tokens of an answer")
     max_prompt_tokens: int = chz.field(default=0, doc="context files are cut to fit; 0: the model's context decides")

@@ -35,7 +35,7 @@ log = logging.getLogger("rtl_agent.training")
 FIXED = (
     "mode", "student", "teacher", "seed", "batch_size", "group_size", "cvdp_jsonl_path", "problems", "limit",
     "lora_rank", "renderer_name", "system", "max_tokens", "temperature", "loss_fn", "num_substeps", "heldout",
-    "heldout_fraction", "split_seed",
+    "heldout_fraction", "split_seed", "load_checkpoint_path",
 )  # fmt: skip
 WATCH_SECONDS = 1.0
 
@@ -144,6 +144,8 @@ async def _student(connection: Connection, config: Config, checkpoint: Checkpoin
     service = connection.service
     if checkpoint and checkpoint.state_path:
         client = await service.create_training_client_from_state_with_optimizer_async(checkpoint.state_path)
+    elif config.load_checkpoint_path:
+        client = await service.create_training_client_from_state_async(config.load_checkpoint_path)
     else:
         client = await service.create_lora_training_client_async(
             config.student, rank=config.lora_rank, seed=config.seed

@@ -1,9 +1,23 @@
 """Problems small enough that a run of several steps takes seconds."""
 
+import io
 import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import tinker
+from rich.console import Console
+
+from rtl_agent.backends.connect import Connection, connect
+from rtl_agent.envs import prompt_for, renderer_for, tokenizer_for
+from rtl_agent.problems import load_problems
+from rtl_agent.training.config import STUDENT, TEACHER
+from rtl_agent.training.parse import parse
+from rtl_agent.training.start import start
+
+RunIn = Callable[..., Path]
+TEACHING_STEPS = 40
 
 RUNNER = """\
 from cocotb_tools.runner import get_runner
@@ -67,3 +81,49 @@ def gates(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("gates") / "gates.jsonl"
     file.write_text("".join(json.dumps(record(*gate)) + "\n" for gate in GATES.items()))
     return file
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
+    """One server for all runs of a test process: starting one takes seconds."""
+    state = tmp_path_factory.mktemp("state")
+    with connect("embedded", models=[STUDENT, TEACHER], state=state) as connection:
+        yield connection
+
+
+@pytest.fixture(scope="session")
+def taught(server: Connection, gates: Path) -> str:
+    """A student that has seen the answers a few times: it writes some of them right, at temperature 1."""
+    problems = load_problems(str(gates))
+    renderer = renderer_for("rtl_agent", tokenizer_for(STUDENT))
+    data = []
+    for problem, expression in zip(problems, GATES.values(), strict=True):
+        asked = prompt_for(problem, renderer).tokens
+        said = renderer.tokenizer.encode(answer(expression) + "<|im_end|>")
+        tokens = [*asked, *said]
+        data.append(
+            tinker.Datum(
+                model_input=tinker.ModelInput.from_ints(tokens[:-1]),
+                loss_fn_inputs={"target_tokens": tokens[1:], "weights": [0.0] * (len(asked) - 1) + [1.0] * len(said)},
+            )
+        )
+    client = server.service.create_lora_training_client(STUDENT, rank=0, seed=0)
+    for _ in range(TEACHING_STEPS):
+        client.forward_backward(data, "cross_entropy")
+        done = client.optim_step(tinker.AdamParams(learning_rate=3e-3))
+    done.result()
+    return str(client.save_state("taught").result().path)
+
+
+@pytest.fixture
+def run_in(server: Connection, gates: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunIn:
+    """Train on the gates by the shared server; words are options."""
+    monkeypatch.setenv("TINKER_API_KEY", server.api_key)
+
+    def run(mode: str, *words: str) -> Path:
+        where = [f"backend={server.base_url}", f"cvdp_jsonl_path={gates}", f"log_path={tmp_path / 'run'}"]
+        small = ["batch_size=3", "group_size=2", "max_tokens=48", "max_steps=2", "eval_every=1", "split_seed=0"]
+        config = parse(mode, ["preset=embedded", *where, *small, *words])
+        return start(config, Console(file=io.StringIO()))
+
+    return run

@@ -1,0 +1,84 @@
+"""Runs by the real server and the real grader: what they learn from and what they leave behind."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rtl_agent.runs import read_run
+from tests.training.conftest import RunIn
+
+NAMES = {
+    "env/all/reward/total",
+    *(f"env/all/reward/{part}" for part in ("format_valid", "interface_valid", "syntax_valid", "tests_passed")),
+    *(f"env/all/{rate}" for rate in ("format_valid", "interface_valid", "syntax_valid", "tests_passed", "pass_rate")),
+    *(f"env/all/{count}" for count in ("tests_fraction", "ac_tokens_per_turn", "ob_tokens_per_turn")),
+    *("env/all/turns_per_episode", "env/all/total_episodes", "optim/entropy", "optim/lr"),
+    *("optim/kl_sample_train_v1", "optim/kl_sample_train_v2", "step", "groups/no_signal"),
+    *("grading/errors", "grading/cache_hits", "time/sample", "time/grade", "time/train", "time/total"),
+}
+
+
+def lines(path: Path) -> list[dict[str, float]]:
+    return [json.loads(line) for line in (path / "metrics.jsonl").read_text().splitlines()]
+
+
+def test_a_taught_student_is_rewarded_and_learns_from_the_difference(run_in: RunIn, taught: str) -> None:
+    path = run_in("rl", f"load_checkpoint_path={taught}", "group_size=4", "learning_rate=1e-3")
+    first, second, last = lines(path)
+    assert first.keys() >= NAMES
+    assert first["env/all/reward/total"] > 0.1
+    assert first["env/all/total_episodes"] == 12
+    assert abs(first["optim/kl_sample_train_v1"]) < 1e-4
+    assert first["groups/no_signal"] < 1
+    assert second["loss/policy"] != 0
+    assert "test/env/all/reward/total" in last
+    assert last["step"] == 2
+    assert last.keys().isdisjoint({"env/all/reward/total"})
+
+
+def test_modes_have_the_same_names_but_for_the_teacher(run_in: RunIn) -> None:
+    path = run_in("distill")
+    assert lines(path)[0].keys() >= NAMES | {"teacher_kl", "time/teacher"}
+
+
+def test_every_episode_is_kept_with_its_tokens_and_the_teachers_view(run_in: RunIn, taught: str) -> None:
+    path = run_in("distill", f"load_checkpoint_path={taught}", "forward_kl_coef=0")
+    record = read_run(path)
+    episodes = [json.loads(line) for line in (path / "rollouts" / "step_000000.jsonl").read_text().splitlines()]
+    assert len(episodes) == 6
+    for one in episodes:
+        count = len(one["sampled_tokens"])
+        assert len(one["sampled_logprobs"]) == len(one["teacher_logprobs"]) == len(one["reverse_kl"]) == count > 0
+        pairs = zip(one["sampled_logprobs"], one["teacher_logprobs"], strict=True)
+        assert one["reverse_kl"] == pytest.approx([mine - theirs for mine, theirs in pairs])
+        assert one["grade"]["outcome"] in ("passed", "failed", "invalid")
+        assert one["messages"][-1]["role"] == "user"
+    assert record.config["teacher"] == "rtl-agent/teacher"
+    assert (path / "rollouts" / "eval_000000.jsonl").exists()
+
+
+def test_checkpoints_are_kept_and_the_best_is_marked(run_in: RunIn, taught: str) -> None:
+    path = run_in("rl", f"load_checkpoint_path={taught}", "save_every=1")
+    saved = [json.loads(line) for line in (path / "checkpoints.jsonl").read_text().splitlines()]
+    assert [one["step"] for one in saved if not one["best"]] == [1, 2]
+    best = [one for one in saved if one["best"]]
+    assert best
+    assert best[0]["step"] == 0  # the evaluation before the first step
+    assert all(one["state_path"].startswith("tinker://") for one in saved)
+
+
+def test_without_weight_on_tests_nothing_is_simulated(run_in: RunIn, taught: str) -> None:
+    path = run_in("rl", f"load_checkpoint_path={taught}", "test_coef=0", "group_size=4", "max_steps=1")
+    episodes = [json.loads(line) for line in (path / "rollouts" / "step_000000.jsonl").read_text().splitlines()]
+    assert any(one["reward_parts"].get("syntax") for one in episodes)
+    assert all(not one["grade"]["tests"] for one in episodes)
+
+
+def test_groups_without_signal_can_be_dropped_or_replaced(run_in: RunIn) -> None:
+    dropped = lines(run_in("rl", "groups_without_signal=drop", "max_steps=1", "eval_every=0"))[0]
+    assert dropped["groups/no_signal"] == 1  # an untaught student earns 0 everywhere
+    assert dropped["optim/steps"] == 0
+    again = "behavior_if_log_dir_exists=delete"
+    words = ("groups_without_signal=resample", "batch_size=1", "max_steps=1", "eval_every=0", again)
+    assert lines(run_in("rl", *words))[0]["env/all/total_episodes"] == 4
