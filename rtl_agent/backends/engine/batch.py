@@ -1,5 +1,6 @@
 """Sequences under way in one tile: a step chooses a token for every row, ends those that are done, decodes the rest."""
 
+import heapq
 import math
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -45,7 +46,7 @@ class Batch:
         return not self._sequences
 
     def join(self, sequence: Sequence, prompt: Prefilled) -> None:
-        row = self._free.pop(0)
+        row = heapq.heappop(self._free)
         self._sequences[row] = sequence
         self._tile.place(row, prompt)
         self._settings.put(row, sequence.request)
@@ -53,7 +54,7 @@ class Batch:
         self._drawn[row] = 0
 
     def step(self) -> None:
-        chosen = self._settings.choose(self._tile.logits, self._drawn)
+        chosen = self._settings.choose(self._tile.logits[: max(self._sequences) + 1], self._drawn)
         tokens = chosen.tokens.tolist()
         logprobs = chosen.logprobs.gather(1, chosen.tokens[:, None])[:, 0].tolist()
         self._drawn += 1
@@ -75,11 +76,11 @@ class Batch:
             else:
                 self._newest[row] = token
         if self._sequences:
-            self._tile.decode(self._newest, self._positions)
+            self._tile.decode(self._newest, self._positions, max(self._sequences) + 1)
             self._positions[list(self._sequences)] += 1
 
     def _leave(self, row: int) -> Sequence:
-        self._free.append(row)
+        heapq.heappush(self._free, row)
         self._newest[row] = self._positions[row] = 0
         return self._sequences.pop(row)
 

@@ -46,27 +46,27 @@ class Settings:
         self._top_p[row] = request.top_p
 
     def choose(self, logits: Tensor, drawn: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> Chosen:
-        """`drawn`: how many tokens each row has sampled so far."""
-        device = logits.device
+        """For the first rows, as many as `logits` has. `drawn`: how many tokens each row has sampled so far."""
+        device, rows = logits.device, len(logits)
         logprobs = torch.log_softmax(logits, dim=-1)
-        probabilities = torch.softmax(logits / torch.from_numpy(self._temperature).to(device)[:, None], dim=-1)
-        noise = torch.from_numpy(uniforms(self._seeds, drawn)).to(device)[:, None]
+        probabilities = torch.softmax(logits / torch.from_numpy(self._temperature[:rows]).to(device)[:, None], dim=-1)
+        noise = torch.from_numpy(uniforms(self._seeds[:rows], drawn[:rows])).to(device)[:, None]
         tokens = _by_cumulated(probabilities.double(), noise)
-        filtered = (self._top_k < self._vocabulary) | (self._top_p < 1)
+        filtered = (self._top_k[:rows] < self._vocabulary) | (self._top_p[:rows] < 1)
         if filtered.any():
             tokens = torch.where(torch.from_numpy(filtered).to(device), self._filtered(probabilities, noise), tokens)
-        if self._greedy.any():
-            tokens = torch.where(torch.from_numpy(self._greedy).to(device), logits.argmax(dim=-1), tokens)
+        if self._greedy[:rows].any():
+            tokens = torch.where(torch.from_numpy(self._greedy[:rows]).to(device), logits.argmax(dim=-1), tokens)
         return Chosen(tokens, logprobs)
 
     def _filtered(self, probabilities: Tensor, noise: Tensor) -> Tensor:
         """top_k first, then top_p of what is left: the fewest tokens that reach it."""
-        device = probabilities.device
+        device, rows = probabilities.device, len(probabilities)
         ordered, indices = torch.sort(probabilities.double(), dim=-1, descending=True, stable=True)
         ranks = torch.arange(self._vocabulary, device=device)
-        ordered = ordered * (ranks < torch.from_numpy(self._top_k).to(device)[:, None])
+        ordered = ordered * (ranks < torch.from_numpy(self._top_k[:rows]).to(device)[:, None])
         cumulated = ordered.cumsum(dim=-1)
-        reach = torch.from_numpy(self._top_p).to(device)[:, None] * cumulated[:, -1:]
+        reach = torch.from_numpy(self._top_p[:rows]).to(device)[:, None] * cumulated[:, -1:]
         ordered = ordered * ((cumulated - ordered < reach) | (ranks == 0))
         return indices.gather(-1, _by_cumulated(ordered, noise)[:, None])[:, 0]
 

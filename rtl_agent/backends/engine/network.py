@@ -3,7 +3,7 @@
 Sequences are padded on the right: attention is causal, so that padding never reaches a real position.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -11,15 +11,15 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from rtl_agent.backends.engine.config import ModelConfig
-from rtl_agent.backends.engine.weights import EMBED, NORM, layer
+from rtl_agent.backends.engine.weights import NORM, layer
 
-Project = Callable[[str, Tensor], Tensor]
-"""Applies the projection of that name, with whatever adapter it has."""
+Named = Callable[[str, Tensor], Tensor]
+"""Applies the projection, or the norm, of that name."""
 
 
 @dataclass(frozen=True)
 class Rope:
-    """Rotations by position, (context, head_dim) each."""
+    """Rotations by position, (context, head_dim) each. The first half of `sin` is negative: see `rotate`."""
 
     cos: Tensor
     sin: Tensor
@@ -28,13 +28,13 @@ class Rope:
 def rope_table(config: ModelConfig, device: torch.device) -> Rope:
     exponents = torch.arange(0, config.head_dim, 2, dtype=torch.float32) / config.head_dim
     angles = torch.outer(torch.arange(config.context, dtype=torch.float32), config.rope_theta**-exponents)
-    doubled = torch.cat((angles, angles), dim=-1)
-    return Rope(doubled.cos().to(device), doubled.sin().to(device))
+    cos, sin = angles.cos(), angles.sin()
+    return Rope(torch.cat((cos, cos), dim=-1).to(device), torch.cat((-sin, sin), dim=-1).to(device))
 
 
 def rotate(heads: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     first, second = heads.chunk(2, dim=-1)
-    return heads * cos + torch.cat((-second, first), dim=-1) * sin
+    return torch.addcmul(heads * cos, torch.cat((second, first), dim=-1), sin)
 
 
 @dataclass(frozen=True)
@@ -48,24 +48,21 @@ class KeysValues:
 def hidden_states(
     config: ModelConfig,
     rope: Rope,
-    plain: Mapping[str, Tensor],
-    project: Project,
+    embedding: Tensor,
+    norm: Named,
+    project: Named,
     tokens: Tensor,
     keep: list[KeysValues] | None = None,
 ) -> Tensor:
-    """(batch, length) tokens -> (batch, length, width), normed. `plain` has the embedding and the norms by name."""
+    """(batch, length) tokens -> (batch, length, width), normed."""
     batch, length = tokens.shape
     cos, sin = rope.cos[:length], rope.sin[:length]
     group = config.heads // config.kv_heads
 
-    def norm(name: str, x: Tensor) -> Tensor:
-        weight = plain[f"{name}.weight"]
-        return F.rms_norm(x, weight.shape, weight, config.norm_eps)
-
     def heads(name: str, x: Tensor) -> Tensor:
         return project(name, x).view(batch, length, -1, config.head_dim)
 
-    x = F.embedding(tokens, plain[f"{EMBED}.weight"])
+    x = F.embedding(tokens, embedding)
     for index in range(config.layers):
         here = layer(index)
         at = f"{here}.self_attn"

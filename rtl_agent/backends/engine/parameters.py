@@ -15,7 +15,7 @@ ALPHA = 32.0
 
 
 class Parameters:
-    """Leaf tensors by name in `values`; `plain` and `project` are what the network asks for."""
+    """Leaf tensors by name in `values`; `embedding`, `norm` and `project` are what the network asks for."""
 
     def __init__(self, base: BaseModel, lora: Lora) -> None:
         if lora.rank < 0:
@@ -30,6 +30,14 @@ class Parameters:
         for value in self.values.values():
             value.requires_grad_(True)
         self.plain = base.weights if lora.rank else self.values
+
+    @property
+    def embedding(self) -> Tensor:
+        return self.plain[f"{EMBED}.weight"]
+
+    def norm(self, name: str, x: Tensor) -> Tensor:
+        weight = self.plain[f"{name}.weight"]
+        return F.rms_norm(x, weight.shape, weight, self.base.config.norm_eps)
 
     def project(self, name: str, x: Tensor) -> Tensor:
         y = F.linear(x, self._weight(name))

@@ -18,7 +18,7 @@ from rtl_agent.backends.engine.stops import Stops
 from rtl_agent.backends.engine.tile import Prefilled, prefill
 
 # Rows of a batch are a part of what a sequence yields (see tile.py): changing them changes the last bits.
-ROWS = {"cpu": 16, "cuda": 64}
+ROWS = {"cpu": 32, "cuda": 128}
 BATCHES = 2
 KEPT_PROMPTS = 1 << 24  # numbers, 64 MB
 

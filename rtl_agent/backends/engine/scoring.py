@@ -6,7 +6,6 @@ So its shapes are its own, whoever else waits, and on a CPU nothing is lost: 200
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from rtl_agent.backends.engine.choice import Settings
 from rtl_agent.backends.engine.contract import Sample, SampleRequest, Score, ScoreRequest, StopReason
@@ -27,7 +26,7 @@ def score(model: FrozenModel, request: ScoreRequest) -> Score:
     rows = max(1, MAX_LOGITS // model.config.vocabulary)
     for start in range(predicted, len(tokens), rows):
         targets = tokens[start : start + rows]
-        table = torch.log_softmax(F.linear(hidden[start - 1 : start - 1 + len(targets)], model.head), dim=-1)
+        table = torch.log_softmax(hidden[start - 1 : start - 1 + len(targets)] @ model.head, dim=-1)
         logprobs += table.gather(1, targets[:, None])[:, 0].tolist()
         if request.topk:
             topk += best(table, request.topk)
@@ -44,7 +43,7 @@ def best(logprobs: Tensor, count: int) -> list[Pairs]:
 def _one_token(model: FrozenModel, hidden: Tensor, request: SampleRequest) -> Sample:
     settings = Settings(1, model.config.vocabulary)
     settings.put(0, request)
-    chosen = settings.choose(F.linear(hidden, model.head), np.zeros(1, dtype=np.int64))
+    chosen = settings.choose(hidden @ model.head, np.zeros(1, dtype=np.int64))
     token = int(chosen.tokens[0])
     topk = best(chosen.logprobs, request.topk_logprobs) if request.topk_logprobs else ()
     reason: StopReason = "stop" if token in request.stop_tokens else "length"

@@ -1,11 +1,12 @@
 """A fixed number of rows that decode together, with their keys and values. The hot loop of sampling.
 
-Independence from neighbours, bit for bit, rests on shapes. Every matrix product has the same shape whatever the other
-rows do: linear layers see all rows of the tile, empty ones too; attention is a batch of products over blocks of BLOCK
-positions, and only the number of blocks grows with the longest row. A block beyond a row's end has weights of exactly 0
-and adds exactly 0. Measured with MKL: the place of a row among the rows of a product does not change its bits.
+Independence from neighbours, bit for bit, rests on shapes. Linear layers always see all rows of the tile, empty ones
+too. Attention is one small product for each row, head and block of BLOCK positions, always of the same shape; the
+longest row decides how many blocks there are, and a block beyond a row's end has weights of exactly 0 and adds exactly
+0. Measured with MKL: neither the place of a row in a product nor the number of products in a call changes its bits.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,15 +15,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
-from rtl_agent.backends.engine.frozen import FrozenLayer, FrozenModel
+from rtl_agent.backends.engine.frozen import FrozenLayer, FrozenModel, normed
 from rtl_agent.backends.engine.network import KeysValues, rotate
 
-BLOCK = 128
+BLOCK = 64
 
 
 @dataclass(frozen=True)
 class Prefilled:
-    """A prompt's keys (blocks, kv_heads, head_dim, BLOCK) and values (blocks, kv_heads, BLOCK, head_dim) by layer."""
+    """A prompt's keys and values by layer, (blocks, kv_heads, BLOCK, head_dim), and the logits after it."""
 
     keys: list[Tensor]
     values: list[Tensor]
@@ -41,43 +42,52 @@ def prefill(model: FrozenModel, prompt: Tensor) -> Prefilled:
     room = (0, 0, 0, blocks * BLOCK - len(prompt))
 
     def in_blocks(part: Tensor) -> Tensor:
-        return F.pad(part[0], room).view(len(part[0]), blocks, BLOCK, -1).transpose(0, 1)
+        return F.pad(part[0], room).view(len(part[0]), blocks, BLOCK, -1).transpose(0, 1).contiguous()
 
-    return Prefilled(
-        keys=[in_blocks(one.keys).transpose(2, 3).contiguous() for one in kept],
-        values=[in_blocks(one.values).contiguous() for one in kept],
-        logits=F.linear(hidden[-1:], model.head)[0],
-        length=len(prompt),
-    )
+    keys, values = [in_blocks(one.keys) for one in kept], [in_blocks(one.values) for one in kept]
+    return Prefilled(keys, values, (hidden[-1:] @ model.head)[0], len(prompt))
+
+
+@dataclass(frozen=True)
+class _Step:
+    """What all layers share in one step."""
+
+    occupied: int  # rows from the first to the last that is in use
+    blocks: int
+    cos: Tensor
+    sin: Tensor
+    places: Tensor  # where each row's new keys and values go, by head, among all of a layer's
+    bias: Tensor  # (blocks, occupied, 1, 1, BLOCK): 0, or -inf for positions that are still to come
 
 
 class Tile:
-    """`logits` has one row for each sequence: of its next token."""
+    """`logits` has one row for each sequence: of its next token. Rows after the last occupied one cost little."""
 
     def __init__(self, model: FrozenModel, rows: int) -> None:
         self._model = model
         self._rows = rows
         config, device = model.config, model.base.device
         self.logits = torch.zeros(rows, config.vocabulary, device=device)
-        self._row_indices = torch.arange(rows, device=device)
+        self._mixed = torch.zeros(rows, config.heads * config.head_dim, device=device)
+        self._cached: dict[int, tuple[Sequence[Tensor], Sequence[Tensor]]] = {}
+        self._viewed = 0  # the rows they are for
         self._blocks = 0
-        empty = (0, rows, config.kv_heads, 0, 0)
-        self._keys = [torch.empty(empty, device=device) for _ in range(config.layers)]
-        self._values = list(self._keys)
+        self._keys = [torch.empty(0, device=device) for _ in range(config.layers)]
+        self._values = [torch.empty(0, device=device) for _ in range(config.layers)]
         self._grow(1)
 
     def _grow(self, blocks: int) -> None:
         """Room for that many blocks; twice as much as before at least, so that copies stay rare."""
         config = self._model.config
+        self._cached.clear()
         old, self._blocks = self._blocks, max(blocks, min(2 * self._blocks, -(-config.context // BLOCK)))
-        start = (self._blocks, self._rows, config.kv_heads)
-        for parts, shape in ((self._keys, (config.head_dim, BLOCK)), (self._values, (BLOCK, config.head_dim))):
+        shape = (self._blocks, self._rows, config.kv_heads, BLOCK, config.head_dim)
+        for parts in (self._keys, self._values):
             for index, part in enumerate(parts):
                 # Zeros, not whatever was there: masked values count 0 times, and 0 times NaN is NaN.
-                grown = torch.zeros(*start, *shape, device=part.device)
+                parts[index] = torch.zeros(shape, device=part.device)
                 if old:
-                    grown[:old] = part
-                parts[index] = grown
+                    parts[index][:old] = part
 
     def place(self, row: int, prompt: Prefilled) -> None:
         blocks = len(prompt.keys[0])
@@ -93,62 +103,65 @@ class Tile:
         for part in (*self._keys, *self._values):
             part[:, row] = 0
 
-    def decode(self, tokens: NDArray[np.int64], positions: NDArray[np.int64]) -> None:
+    def decode(self, tokens: NDArray[np.int64], positions: NDArray[np.int64], occupied: int) -> None:
         """Takes in each row's newest token at its position; empty rows say (0, 0)."""
         model = self._model
         blocks = int(positions.max()) // BLOCK + 1
         if blocks > self._blocks:
             self._grow(blocks)
-        at = torch.from_numpy(positions).to(self.logits.device)
-        places = torch.arange(blocks * BLOCK, device=at.device).view(blocks, 1, BLOCK)
-        hidden_future = torch.zeros(blocks, self._rows, BLOCK, device=at.device)
-        hidden_future.masked_fill_(places > at.view(1, -1, 1), float("-inf"))
-        step = _Step(
-            rope_cos=model.base.rope.cos[at].unsqueeze(1),
-            rope_sin=model.base.rope.sin[at].unsqueeze(1),
-            block=at // BLOCK,
-            offset=at % BLOCK,
-            blocks=blocks,
-            bias=hidden_future.view(blocks, self._rows, 1, 1, BLOCK),
-        )
-        x = F.embedding(torch.from_numpy(tokens).to(at.device), model.embed)
-        eps = model.config.norm_eps
+        step = self._step(positions, occupied, blocks)
+        x = F.embedding(torch.from_numpy(tokens).to(self.logits.device), model.embed)
         for index, one in enumerate(model.layers):
-            h = F.rms_norm(x, one.input_norm.shape, one.input_norm, eps)
-            x = x + F.linear(self._attend(one, index, h, step), one.out)
-            h = F.rms_norm(x, one.post_norm.shape, one.post_norm, eps)
-            gate, up = F.linear(h, one.gate_up).chunk(2, dim=-1)
-            x = x + F.linear(F.silu(gate) * up, one.down)
-        x = F.rms_norm(x, model.norm.shape, model.norm, eps)
-        self.logits = F.linear(x, model.head)
+            x = torch.addmm(x, self._attend(one, index, normed(x, model.eps_of_width), step), one.out)
+            gate, up = (normed(x, model.eps_of_width) @ one.gate_up).chunk(2, dim=-1)
+            x = torch.addmm(x, F.silu(gate).mul_(up), one.down)
+        self.logits = normed(x, model.eps_of_width) @ model.head
 
-    def _attend(self, one: FrozenLayer, index: int, h: Tensor, step: "_Step") -> Tensor:
-        config, rows, blocks = self._model.config, self._rows, step.blocks
+    def _step(self, positions: NDArray[np.int64], occupied: int, blocks: int) -> _Step:
+        rope, kv, device = self._model.base.rope, self._model.config.kv_heads, self.logits.device
+        rows = np.arange(occupied)[:, None] + positions[:occupied, None] // BLOCK * self._rows
+        places = ((rows * kv + np.arange(kv)) * BLOCK + positions[:occupied, None] % BLOCK).ravel()
+        to_come = np.arange(blocks * BLOCK).reshape(blocks, 1, BLOCK) > positions[:occupied, None]
+        bias = np.where(to_come, np.float32("-inf"), np.float32(0)).reshape(blocks, occupied, 1, 1, BLOCK)
+        at = torch.from_numpy(positions).to(device)
+        return _Step(
+            occupied,
+            blocks,
+            rope.cos[at].unsqueeze(1),
+            rope.sin[at].unsqueeze(1),
+            torch.from_numpy(places).to(device),
+            torch.from_numpy(bias).to(device),
+        )
+
+    def _attend(self, one: FrozenLayer, index: int, h: Tensor, step: _Step) -> Tensor:
+        config, rows = self._model.config, step.occupied
         heads, kv, size = config.heads, config.kv_heads, config.head_dim
-        qkv = F.linear(h, one.qkv).view(rows, heads + 2 * kv, size)
-        qk = F.rms_norm(qkv[:, : heads + kv], (size,), None, config.norm_eps) * one.qk_norm
-        qk = rotate(qk, step.rope_cos, step.rope_sin)
-        self._keys[index][step.block, self._row_indices, :, :, step.offset] = qk[:, heads:]
-        self._values[index][step.block, self._row_indices, :, step.offset] = qkv[:, heads + kv :]
-        products = blocks * rows * kv
-        queries = qk[:, :heads].reshape(1, rows * kv, heads // kv, size).expand(blocks, -1, -1, -1)
-        keys = self._keys[index][:blocks].view(products, size, BLOCK)
-        values = self._values[index][:blocks].view(products, BLOCK, size)
-        scores = torch.bmm(queries.reshape(products, heads // kv, size), keys)
-        by_block = scores.view(blocks, rows, kv, heads // kv, BLOCK).add_(step.bias)
-        by_block.sub_(by_block.amax(dim=(0, -1), keepdim=True)).exp_()
-        total = by_block.sum(dim=-1).sum(dim=0)
-        mixed = torch.bmm(scores, values).view(blocks, rows, kv, heads // kv, size).sum(dim=0)
-        return (mixed / total.unsqueeze(-1)).view(rows, heads * size)
+        qkv = (h @ one.qkv).view(self._rows, heads + 2 * kv, size)
+        qk = rotate(normed(qkv[:, : heads + kv], self._model.eps_of_head) * one.qk_norm, step.cos, step.sin)
+        self._keys[index].view(-1, size).index_copy_(0, step.places, qk[:rows, heads:].reshape(-1, size))
+        self._values[index].view(-1, size).index_copy_(0, step.places, qkv[:rows, heads + kv :].reshape(-1, size))
+        keys, values = self._views(index, rows)
+        queries = qk[:rows, :heads].reshape(rows * kv, heads // kv, size)
+        scores = torch.stack([torch.bmm(queries, keys[block]) for block in range(step.blocks)])
+        weights = scores.view(step.blocks, rows, kv, heads // kv, BLOCK).add_(step.bias)
+        weights.sub_(weights.amax(dim=(0, -1), keepdim=True)).exp_()
+        by_block = scores.unbind()
+        mixed = torch.bmm(by_block[0], values[0])
+        for block in range(1, step.blocks):
+            mixed.baddbmm_(by_block[block], values[block])
+        total = scores.sum(dim=-1, keepdim=True).sum(dim=0)
+        torch.div(mixed, total, out=self._mixed[:rows].view(rows * kv, heads // kv, size))
+        return self._mixed
 
-
-@dataclass(frozen=True)
-class _Step:
-    """What all layers share in one step."""
-
-    rope_cos: Tensor
-    rope_sin: Tensor
-    block: Tensor
-    offset: Tensor
-    blocks: int
-    bias: Tensor
+    def _views(self, index: int, rows: int) -> tuple[Sequence[Tensor], Sequence[Tensor]]:
+        """A layer's blocks as attention wants them. Kept: making them takes as long as the small products."""
+        if rows != self._viewed:
+            self._cached.clear()
+            self._viewed = rows
+        if index not in self._cached:
+            keys, values = self._keys[index], self._values[index]
+            shape = (self._blocks, rows * keys.shape[2], BLOCK, keys.shape[4])
+            stride = (keys.stride(0), *keys.stride()[2:])
+            by_block = [part.as_strided(shape, stride).unbind() for part in (keys, values)]
+            self._cached[index] = [block.transpose(1, 2) for block in by_block[0]], by_block[1]
+        return self._cached[index]

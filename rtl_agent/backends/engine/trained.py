@@ -78,12 +78,11 @@ class TorchModel:
         return value
 
     def _target_logprobs(self, batch: Microbatch) -> Tensor:
-        model, parameters = self._model, self._parameters
-        hidden = hidden_states(model.config, model.rope, parameters.plain, parameters.project, batch.tokens)
-        hidden = hidden.flatten(0, 1)
+        model, by = self._model, self._parameters
+        hidden = hidden_states(model.config, model.rope, by.embedding, by.norm, by.project, batch.tokens).flatten(0, 1)
         if len(batch.real) < len(hidden):
             hidden = hidden[batch.real]
-        unembed = lambda x: parameters.project(HEAD, x)  # noqa: E731
+        unembed = lambda x: by.project(HEAD, x)  # noqa: E731
         return target_logprobs(hidden, unembed, batch.targets, model.config.vocabulary)
 
     def _add_up(self) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from torch.nn import functional as F
 from transformers import Qwen3ForCausalLM
 
 from rtl_agent.backends.engine.base import read_base
@@ -32,7 +31,7 @@ def test_logits_are_those_of_transformers(config: ModelConfig, tmp_path: Path) -
     base = read_base("x", tmp_path, CPU)
     ours = FrozenModel(base, dict(base.weights))
     with torch.no_grad():
-        logits = F.linear(ours.hidden(tokens), ours.head)
+        logits = ours.hidden(tokens) @ ours.head
         expected = theirs(tokens[None]).logits[0]
     torch.testing.assert_close(logits, expected, atol=1e-5, rtol=1e-4)
     assert base.info.parameters == theirs.num_parameters()
