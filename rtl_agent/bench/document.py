@@ -39,6 +39,10 @@ divided by jobs; a page that several share counts once.""",
 The fast path, memory sampled every 100 grades while nothing runs. Each submission has an outcome that it must get.
 Left behind is what the process has more of than after its first few grades: processes, open files, cgroups, mounts,
 files in the directory for temporary files.""",
+    "backend": """\
+Tokens for each CPU second of one thread, 16 sequences of 120 tokens and answers of 200: sampled ones, and whole
+sequences where they are scored or trained on. Our side goes through the SDK, and the CPU of server and client both
+count. The other side is transformers' `generate`, a forward pass, and a plain training loop of all weights.""",
 }
 
 

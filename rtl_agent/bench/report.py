@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rtl_agent.bench.backend import LEAST, Speed
 from rtl_agent.bench.grader import (
     COLD,
     COMPILE,
@@ -98,6 +99,18 @@ def throughput_table(results: Sequence[Throughput]) -> Table:
         )
     memory_heads = ("MiB per job, waiting", "of it private", "MiB per job, grading")
     return Table(("path", "jobs", "grades / s", "ratio", "CPU ms / grade", *memory_heads), rows)
+
+
+def backend_table(results: Sequence[Speed]) -> Table:
+    rows = [
+        (one.model, one.what, f"{one.server:,.0f}", f"{one.transformers:,.0f}", f"{one.ratio:.2f}") for one in results
+    ]
+    words = tuple(
+        f"{one.model}, {one.what}, at least {LEAST[one.what]:g} times: {_met(one.ratio >= LEAST[one.what])}."
+        for one in results
+        if one.what in LEAST
+    )
+    return Table(("model", "", "our server, tokens / CPU s", "transformers", "ratio"), rows, words)
 
 
 def soak_table(soak: Soak) -> Table:

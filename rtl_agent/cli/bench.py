@@ -1,4 +1,4 @@
-"""`rtl-agent bench`: what grading costs on this machine, in CPU, time and memory."""
+"""`rtl-agent bench`: what grading, sampling and training cost on this machine."""
 
 import asyncio
 import json
@@ -10,16 +10,16 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table as RichTable
 
-from rtl_agent.bench import document, grader, soak, throughput
+from rtl_agent.bench import backend, document, grader, soak, throughput
 from rtl_agent.bench.cold import BaselineFailed
 from rtl_agent.bench.machine import in_a_sentence, machine
-from rtl_agent.bench.report import Table, grader_tables, soak_table, throughput_table
+from rtl_agent.bench.report import Table, backend_table, grader_tables, soak_table, throughput_table
 from rtl_agent.bench.subjects import ARBITER, subjects
 from rtl_agent.cli import console
 from rtl_agent.cli.console import AsJson
 from rtl_agent.toolchain import find_toolchain
 
-app = typer.Typer(help="Measure the grader on this machine.", no_args_is_help=True)
+app = typer.Typer(help="Measure the grader and the backend on this machine.", no_args_is_help=True)
 Write = Annotated[bool, typer.Option("--write", help=f"Put the result into {document.PLACE}.")]
 
 
@@ -92,6 +92,24 @@ def soak_command(
     _show("soak", data, [soak_table(result)], as_json, write)
     if not result.good:
         raise typer.Exit(console.SOME_FAILED)
+
+
+@app.command("backend")
+def backend_command(
+    rounds: Annotated[int, typer.Option(min=1, help="Each runs both sides once.")] = 3,
+    models: Annotated[list[str] | None, typer.Option("--model", help="A model (can be repeated).")] = None,
+    as_json: AsJson = False,
+    write: Write = False,
+) -> None:
+    """Sampling and training by our own server, through the SDK, against transformers on the same weights."""
+    _check_place(write)
+    tools = find_toolchain()
+    names = models or ["rtl-agent/student", "rtl-agent/teacher"]
+    before = machine(tools)
+    with console.progress_bar("rounds", len(names) * 4 * (rounds + 1)) as progress:
+        results = backend.measure(names, rounds, on_step=lambda: progress.advance(progress.task_ids[0]))
+    data = {"before": before, "after": machine(tools), "results": [result.to_json() for result in results]}
+    _show("backend", data, [backend_table(results)], as_json, write)
 
 
 def _run(measuring: Any) -> Any:
