@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Literal, Self
 from urllib.parse import urlsplit
 
 from rtl_agent.backends.server.child import Child
@@ -49,18 +49,19 @@ class Connection:
         if self.child:
             self.child.check()
 
-    def close(self) -> None:
-        if self.child and not self.child.died:
-            self._say_goodbye()
+    def close(self, status: Literal["success", "errored"] = "success") -> None:
+        """Ends the session, so that a server frees its models, and an embedded server altogether. Safe to call again."""
+        if not (self.child and self.child.died):
+            self._say_goodbye(status)
         if self.child:
             self.child.close()
         if isinstance(self._state, tempfile.TemporaryDirectory):
             self._state.cleanup()
 
-    def _say_goodbye(self) -> None:
-        """Stops the SDK's heartbeat; a server that does not answer is ended all the same."""
+    def _say_goodbye(self, status: Literal["success", "errored"]) -> None:
+        """Stops the SDK's heartbeat. A server that does not answer frees a silent client by itself."""
         with contextlib.suppress(Exception):
-            self.service.close("success").result(timeout=5)
+            self.service.close(status).result(timeout=5)
 
     def __enter__(self) -> Self:
         return self
@@ -68,7 +69,7 @@ class Connection:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        self.close("errored" if error else "success")
 
 
 def connect(

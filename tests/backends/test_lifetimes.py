@@ -144,4 +144,12 @@ def test_specs_that_lead_nowhere(connection: Connection, monkeypatch: pytest.Mon
         connect("http://127.0.0.1:9", api_key="tml-x")
     with pytest.raises(CannotConnect, match="refuses the key"):
         connect(str(connection.base_url), api_key="tml-wrong")
-    assert connect(str(connection.base_url), api_key=connection.api_key).service.get_server_capabilities()
+
+
+def test_closing_a_connection_to_a_url_ends_the_session_only(connection: Connection, tiny_model: str) -> None:
+    with connect(str(connection.base_url), api_key=connection.api_key) as other:
+        model = other.service.create_lora_training_client(tiny_model, rank=2)
+        assert loss(model) > 0
+    http = httpx.Client(base_url=f"{connection.base_url}/api/v1", headers={"X-API-Key": connection.api_key})
+    assert http.post("get_info", json={"model_id": model.model_id}).status_code == 404
+    assert connection.service.get_server_capabilities().supported_models

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import signal
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -34,8 +35,9 @@ async def serve(
     if not key.startswith(KEY_PREFIX):
         raise ValueError(f"a key must start with {KEY_PREFIX}: the SDK refuses any other")
     stop = stop or asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, stop.set)
     service = Service(engine, state, silent_seconds=silent_seconds)
     groups = (ClientRoutes(service), TrainingRoutes(service), SamplingRoutes(service), CheckpointRoutes(service))
     app = application([route for group in groups for route in group.routes()], key)

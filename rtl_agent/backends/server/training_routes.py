@@ -6,6 +6,7 @@ from aiohttp import web
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]  # ships no types
 from tinker.proto import tinker_public_pb2 as pb
 
+from rtl_agent.backends.models import OWN, model_directory
 from rtl_agent.backends.server import requests
 from rtl_agent.backends.server.http import Handler, content, promised
 from rtl_agent.backends.server.refused import bad_request
@@ -44,7 +45,7 @@ class TrainingRoutes:
                 "type": "get_info",
                 "model_id": run.id,
                 "model_name": run.info.name,
-                "model_data": {"arch": "qwen3", "model_name": run.info.name, "tokenizer_id": run.info.name},
+                "model_data": {"arch": "qwen3", "model_name": run.info.name, "tokenizer_id": _tokenizer(run.info.name)},
                 "is_lora": True,
                 "lora_rank": run.lora.rank,
             }
@@ -80,3 +81,8 @@ class TrainingRoutes:
         body = read(await request.read(), requests.LoadWeights)
         run = self._service.run(body.model_id)
         return promised(self._service.train(run, body.seq_id, partial(run.load, body)))
+
+
+def _tokenizer(model: str) -> str:
+    """Our own models are on no hub: the SDK loads their tokenizer from the directory that the server made."""
+    return str(model_directory(model)) if model in OWN else model

@@ -140,8 +140,9 @@ async def check_stop_tokens(subject: Subject) -> None:
 
 async def check_stop_texts(subject: Subject) -> None:
     """A stop text ends the sample at the token that completes it."""
-    sampler = await _sampler(subject)
-    tokenizer = sampler.get_tokenizer()
+    model = await subject.trained()
+    sampler = await model.save_weights_and_get_sampling_client_async()
+    tokenizer = model.get_tokenizer()
     free = (await sampler.sample_async(prompt(), 1, _params(16))).sequences[0].tokens
     texts = [str(tokenizer.decode(free[: count + 1])) for count in range(len(free))]
     added = [now.removeprefix(before) if now.startswith(before) else "" for before, now in pairwise(texts)]
