@@ -49,9 +49,12 @@ class Settings:
         """For the first rows, as many as `logits` has. `drawn`: how many tokens each row has sampled so far."""
         device, rows = logits.device, len(logits)
         logprobs = torch.log_softmax(logits, dim=-1)
-        probabilities = torch.softmax(logits / torch.from_numpy(self._temperature[:rows]).to(device)[:, None], dim=-1)
+        temperature = self._temperature[:rows]
+        scaled = logits / torch.from_numpy(temperature).to(device)[:, None] if (temperature != 1).any() else logits
+        # Not logprobs.exp(): softmax goes row by row, exp over all numbers in one, with other code for the last few.
+        probabilities = torch.softmax(scaled, dim=-1)
         noise = torch.from_numpy(uniforms(self._seeds[:rows], drawn[:rows])).to(device)[:, None]
-        tokens = _by_cumulated(probabilities.double(), noise)
+        tokens = _by_cumulated(probabilities, noise)
         filtered = (self._top_k[:rows] < self._vocabulary) | (self._top_p[:rows] < 1)
         if filtered.any():
             tokens = torch.where(torch.from_numpy(filtered).to(device), self._filtered(probabilities, noise), tokens)
@@ -73,6 +76,6 @@ class Settings:
 
 def _by_cumulated(weights: Tensor, noise: Tensor) -> Tensor:
     """The first index whose cumulated weight passes noise * total. In doubles: float32 would lose rare tokens."""
-    cumulated = weights.cumsum(dim=-1)
+    cumulated = weights.cumsum(dim=-1, dtype=torch.float64)
     found = torch.searchsorted(cumulated, noise * cumulated[:, -1:], right=True)[:, 0]
     return found.clamp_max(weights.shape[-1] - 1)

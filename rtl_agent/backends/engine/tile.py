@@ -57,7 +57,7 @@ class _Step:
     cos: Tensor
     sin: Tensor
     places: Tensor  # where each row's new keys and values go, by head, among all of a layer's
-    bias: Tensor  # (blocks, occupied, 1, 1, BLOCK): 0, or -inf for positions that are still to come
+    bias: Tensor
 
 
 class Tile:
@@ -69,39 +69,46 @@ class Tile:
         config, device = model.config, model.base.device
         self.logits = torch.zeros(rows, config.vocabulary, device=device)
         self._mixed = torch.zeros(rows, config.heads * config.head_dim, device=device)
-        self._cached: dict[int, tuple[Sequence[Tensor], Sequence[Tensor]]] = {}
-        self._viewed = 0  # the rows they are for
         self._blocks = 0
-        self._keys = [torch.empty(0, device=device) for _ in range(config.layers)]
-        self._values = [torch.empty(0, device=device) for _ in range(config.layers)]
+        # By layer, keys and values: (2, blocks, rows, kv_heads, BLOCK, head_dim).
+        self._cache = [torch.empty(0, device=device) for _ in range(config.layers)]
+        self._bias = np.empty(0, dtype=np.float32)  # (blocks, rows, 1, 1, BLOCK): 0, or -inf for what is to come
+        self._views: dict[int, tuple[Sequence[Tensor], Sequence[Tensor]]] = {}
+        self._viewed = 0  # the rows they are for
         self._grow(1)
 
     def _grow(self, blocks: int) -> None:
         """Room for that many blocks; twice as much as before at least, so that copies stay rare."""
         config = self._model.config
-        self._cached.clear()
         old, self._blocks = self._blocks, max(blocks, min(2 * self._blocks, -(-config.context // BLOCK)))
-        shape = (self._blocks, self._rows, config.kv_heads, BLOCK, config.head_dim)
-        for parts in (self._keys, self._values):
-            for index, part in enumerate(parts):
-                # Zeros, not whatever was there: masked values count 0 times, and 0 times NaN is NaN.
-                parts[index] = torch.zeros(shape, device=part.device)
-                if old:
-                    parts[index][:old] = part
+        shape = (2, self._blocks, self._rows, config.kv_heads, BLOCK, config.head_dim)
+        self._views.clear()
+        for index, part in enumerate(self._cache):
+            # Zeros, not whatever was there: masked values count 0 times, and 0 times NaN is NaN.
+            self._cache[index] = torch.zeros(shape, device=part.device)
+            if old:
+                self._cache[index][:, :old] = part
+        bias = np.full((self._blocks, self._rows, 1, 1, BLOCK), -np.inf, dtype=np.float32)
+        if old:
+            bias[:old] = self._bias
+        self._bias = bias
 
     def place(self, row: int, prompt: Prefilled) -> None:
         blocks = len(prompt.keys[0])
         if blocks > self._blocks:
             self._grow(blocks)
-        for index in range(len(self._keys)):
-            self._keys[index][:blocks, row] = prompt.keys[index]
-            self._values[index][:blocks, row] = prompt.values[index]
+        for part, keys, values in zip(self._cache, prompt.keys, prompt.values, strict=True):
+            part[0, :blocks, row] = keys
+            part[1, :blocks, row] = values
+        self._bias[:, row] = np.where(np.arange(self._blocks * BLOCK) < prompt.length, 0, -np.inf).reshape(
+            self._blocks, 1, 1, BLOCK
+        )
         self.logits[row] = prompt.logits
 
     def wipe(self, row: int) -> None:
         """After numbers that are not finite: the next sequence in this row must not meet them."""
-        for part in (*self._keys, *self._values):
-            part[:, row] = 0
+        for part in self._cache:
+            part[:, :, row] = 0
 
     def decode(self, tokens: NDArray[np.int64], positions: NDArray[np.int64], occupied: int) -> None:
         """Takes in each row's newest token at its position; empty rows say (0, 0)."""
@@ -119,18 +126,21 @@ class Tile:
 
     def _step(self, positions: NDArray[np.int64], occupied: int, blocks: int) -> _Step:
         rope, kv, device = self._model.base.rope, self._model.config.kv_heads, self.logits.device
-        rows = np.arange(occupied)[:, None] + positions[:occupied, None] // BLOCK * self._rows
-        places = ((rows * kv + np.arange(kv)) * BLOCK + positions[:occupied, None] % BLOCK).ravel()
-        to_come = np.arange(blocks * BLOCK).reshape(blocks, 1, BLOCK) > positions[:occupied, None]
-        bias = np.where(to_come, np.float32("-inf"), np.float32(0)).reshape(blocks, occupied, 1, 1, BLOCK)
+        rows, block, offset = np.arange(occupied), positions[:occupied] // BLOCK, positions[:occupied] % BLOCK
+        self._bias[block, rows, 0, 0, offset] = 0
+        # Keys of all heads, then values: they are as far apart as all keys of the layer take.
+        first = (block * self._rows + rows) * kv * BLOCK + offset
+        heads = np.arange(kv) * BLOCK
+        apart = self._blocks * self._rows * kv * BLOCK
+        places = (first[:, None] + np.concatenate((heads, heads + apart))).ravel()
         at = torch.from_numpy(positions).to(device)
         return _Step(
             occupied,
             blocks,
-            rope.cos[at].unsqueeze(1),
-            rope.sin[at].unsqueeze(1),
+            F.embedding(at, rope.cos).unsqueeze(1),
+            F.embedding(at, rope.sin).unsqueeze(1),
             torch.from_numpy(places).to(device),
-            torch.from_numpy(bias).to(device),
+            torch.from_numpy(self._bias[:blocks, :occupied]).to(device),
         )
 
     def _attend(self, one: FrozenLayer, index: int, h: Tensor, step: _Step) -> Tensor:
@@ -138,14 +148,16 @@ class Tile:
         heads, kv, size = config.heads, config.kv_heads, config.head_dim
         qkv = (h @ one.qkv).view(self._rows, heads + 2 * kv, size)
         qk = rotate(normed(qkv[:, : heads + kv], self._model.eps_of_head) * one.qk_norm, step.cos, step.sin)
-        self._keys[index].view(-1, size).index_copy_(0, step.places, qk[:rows, heads:].reshape(-1, size))
-        self._values[index].view(-1, size).index_copy_(0, step.places, qkv[:rows, heads + kv :].reshape(-1, size))
-        keys, values = self._views(index, rows)
+        new = torch.cat((qk[:rows, heads:], qkv[:rows, heads + kv :]), dim=1)
+        self._cache[index].view(-1, size).index_copy_(0, step.places, new.view(-1, size))
+        keys, values = self._blocks_of(index, rows)
         queries = qk[:rows, :heads].reshape(rows * kv, heads // kv, size)
-        scores = torch.stack([torch.bmm(queries, keys[block]) for block in range(step.blocks)])
+        scores = torch.empty(step.blocks, rows * kv, heads // kv, BLOCK, device=h.device)
+        by_block = scores.unbind()
+        for block in range(step.blocks):
+            torch.bmm(queries, keys[block], out=by_block[block])
         weights = scores.view(step.blocks, rows, kv, heads // kv, BLOCK).add_(step.bias)
         weights.sub_(weights.amax(dim=(0, -1), keepdim=True)).exp_()
-        by_block = scores.unbind()
         mixed = torch.bmm(by_block[0], values[0])
         for block in range(1, step.blocks):
             mixed.baddbmm_(by_block[block], values[block])
@@ -153,15 +165,12 @@ class Tile:
         torch.div(mixed, total, out=self._mixed[:rows].view(rows * kv, heads // kv, size))
         return self._mixed
 
-    def _views(self, index: int, rows: int) -> tuple[Sequence[Tensor], Sequence[Tensor]]:
-        """A layer's blocks as attention wants them. Kept: making them takes as long as the small products."""
+    def _blocks_of(self, index: int, rows: int) -> tuple[Sequence[Tensor], Sequence[Tensor]]:
+        """A layer's keys and values as attention wants them. Kept: making them takes as long as the small products."""
         if rows != self._viewed:
-            self._cached.clear()
+            self._views.clear()
             self._viewed = rows
-        if index not in self._cached:
-            keys, values = self._keys[index], self._values[index]
-            shape = (self._blocks, rows * keys.shape[2], BLOCK, keys.shape[4])
-            stride = (keys.stride(0), *keys.stride()[2:])
-            by_block = [part.as_strided(shape, stride).unbind() for part in (keys, values)]
-            self._cached[index] = [block.transpose(1, 2) for block in by_block[0]], by_block[1]
-        return self._cached[index]
+        if index not in self._views:
+            part = self._cache[index][:, :, :rows].flatten(2, 3)
+            self._views[index] = part[0].transpose(2, 3).unbind(), part[1].unbind()
+        return self._views[index]
