@@ -50,7 +50,7 @@ class Connection:
             self.child.check()
 
     def close(self, status: Literal["success", "errored"] = "success") -> None:
-        """Ends the session, so that a server frees its models, and an embedded server altogether. Safe to call again."""
+        """Ends the session, so that a server frees its models; an embedded server ends as well. Safe to call again."""
         if not (self.child and self.child.died):
             self._say_goodbye(status)
         if self.child:

@@ -154,6 +154,33 @@ def test_hostile_tensors(http: httpx.Client, model: str) -> None:
         sentence(answer)
 
 
+def test_a_cancelled_sample_disturbs_no_other(http: httpx.Client, tiny_model: str) -> None:
+    session = http.post("create_session", json={}).json()["session_id"]
+    ask = {"session_id": session, "sampling_session_seq_id": 0, "base_model": tiny_model}
+    sampler = http.post("create_sampling_session", json=ask).json()["sampling_session_id"]
+
+    def sample(sequence_id: int) -> dict[str, object]:
+        body = {
+            "sampling_session_id": sampler,
+            "seq_id": sequence_id,
+            "num_samples": 4,
+            "prompt": {"chunks": [{"type": "encoded_text", "tokens": [3, 4]}]},
+            "sampling_params": {"max_tokens": 200, "stop": []},
+        }
+        promise: dict[str, object] = http.post("asample", json=body).json()
+        return promise
+
+    promises = [sample(sequence_id) for sequence_id in range(6)]
+    for promise in promises[::2]:
+        assert http.post("cancel_future", json={"request_id": promise["request_id"]}).status_code == 200
+    for promise in promises[1::2]:
+        answer = http.post("retrieve_future", json={"request_id": promise["request_id"]})
+        assert len(pb.SampleResponse.FromString(answer.content).sequences) == 4
+    gone = http.post("retrieve_future", json={"request_id": promises[0]["request_id"]})
+    assert gone.status_code == 410
+    sentence(gone)
+
+
 def test_the_same_sequence_id_runs_once(http: httpx.Client, model: str) -> None:
     """A client whose connection broke sends a request again: it gets the same promise."""
     body = {"model_id": model, "seq_id": len(HOSTILE) + 1, "adam_params": {"learning_rate": 0.1}}

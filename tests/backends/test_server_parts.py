@@ -1,6 +1,7 @@
 """The parts of the server that no well-behaved client shows: gaps in the order, freeing, faults of the engine."""
 
 import asyncio
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -47,6 +48,24 @@ async def test_an_error_of_one_call_does_not_stop_the_next() -> None:
     with pytest.raises(EngineError):
         await first
     assert await second == 7
+
+
+async def test_calls_that_wait_when_a_model_is_unloaded_fail() -> None:
+    turns, started, go_on, closed = Turns("test"), threading.Event(), threading.Event(), threading.Event()
+
+    def long() -> None:
+        started.set()
+        go_on.wait(30)
+
+    running, waiting = turns.take(1, long), turns.take(2, lambda: None)
+    await asyncio.to_thread(started.wait, 30)
+    turns.close(closed.set)
+    for call in (running, waiting):
+        with pytest.raises(EngineError, match="unloaded"):
+            await call
+    assert not closed.is_set(), "the model must not be closed under a call that runs"
+    go_on.set()
+    assert await asyncio.to_thread(closed.wait, 30)
 
 
 async def _answer() -> Answer:

@@ -139,10 +139,16 @@ class Service:
     async def sweep_forever(self) -> None:
         while True:
             await asyncio.sleep(self._sweep_seconds)
-            self.promises.sweep(time.monotonic())
-            for session_id in self.sessions.silent(time.monotonic()):
-                log.warning("session %s is silent: its models and samplers are freed", session_id)
-                self.end_session(session_id)
+            try:
+                self._sweep()
+            except Exception:
+                log.exception("what could be freed was not; the next sweep tries again")
+
+    def _sweep(self) -> None:
+        self.promises.sweep(time.monotonic())
+        for session_id in self.sessions.silent(time.monotonic()):
+            log.warning("session %s is silent: its models and samplers are freed", session_id)
+            self.end_session(session_id)
 
     def close(self) -> None:
         for session_id in self.sessions.ids():

@@ -3,8 +3,9 @@
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from rtl_agent.backends.engine.contract import EngineError
 from rtl_agent.backends.server.refused import bad_request
 
 Result = TypeVar("Result")
@@ -21,6 +22,7 @@ class Turns:
         self._early: dict[int, Callable[[], None]] = {}
         self._gap: asyncio.TimerHandle | None = None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=name)
+        self._waiting: set[asyncio.Future[Any]] = set()
 
     def take(self, sequence_id: int | None, call: Callable[[], Result]) -> "asyncio.Future[Result]":
         """Queue a call; the future is done when it has run."""
@@ -50,6 +52,8 @@ class Turns:
             sequence_id = self._next
         if sequence_id < self._next or sequence_id in self._early:
             raise bad_request(f"sequence id {sequence_id} was used before; the next one is {self._next}")
+        self._waiting.add(done)
+        done.add_done_callback(self._waiting.discard)
         self._early[sequence_id] = queue
         self._let_through()
         return done
@@ -71,10 +75,12 @@ class Turns:
             self._let_through()
 
     def close(self, last: Callable[[], None]) -> None:
-        """No more calls; `last` runs after the one that runs now."""
+        """No more calls: those that wait fail, and `last` runs after the one that runs now."""
         if self._gap:
             self._gap.cancel()
         self._early.clear()
+        for done in list(self._waiting):
+            done.set_exception(EngineError("the model was unloaded before this request had its turn"))
         self._thread.shutdown(wait=False, cancel_futures=True)
         closing = ThreadPoolExecutor(1, thread_name_prefix="closing")
 
