@@ -1,0 +1,42 @@
+"""Questions and answers as padded batches: only the answer's tokens count in the loss."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One question with its answer, as tokens; the answer ends with the token that ends a turn."""
+
+    question: tuple[int, ...]
+    answer: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return len(self.question) + len(self.answer)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """(rows, length) inputs; targets are -100 where nothing is to be learned."""
+
+    inputs: Tensor
+    targets: Tensor
+
+    @property
+    def tokens(self) -> int:
+        return self.inputs.numel()
+
+
+def batch_of(pairs: Sequence[Pair]) -> Batch:
+    """Padded on the right to the longest."""
+    length = max(len(pair) for pair in pairs) - 1
+    inputs = torch.zeros((len(pairs), length), dtype=torch.long)
+    targets = torch.full((len(pairs), length), -100, dtype=torch.long)
+    for row, pair in enumerate(pairs):
+        tokens = torch.tensor([*pair.question, *pair.answer])
+        inputs[row, : len(tokens) - 1] = tokens[:-1]
+        targets[row, len(pair.question) - 1 : len(tokens) - 1] = tokens[len(pair.question) :]
+    return Batch(inputs, targets)

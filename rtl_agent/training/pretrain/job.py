@@ -1,0 +1,125 @@
+"""Train a model from scratch on question-answer pairs: resumable, seeded, and told as it goes."""
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.nn import functional as F
+
+from rtl_agent.backends.engine.base import BaseModel
+from rtl_agent.backends.engine.config import ModelConfig
+from rtl_agent.backends.engine.contract import Lora
+from rtl_agent.backends.engine.network import hidden_states, rope_table
+from rtl_agent.backends.engine.parameters import Parameters
+from rtl_agent.backends.engine.weights import HEAD, random_weights, write_model
+from rtl_agent.training.pretrain.batches import Batch, Pair, batch_of
+from rtl_agent.training.pretrain.muon import MuonAdamW, Rates
+
+
+@dataclass(frozen=True)
+class Pretraining:
+    """What is trained, and for how long."""
+
+    tokens: int
+    rows: int = 16
+    seed: int = 0
+    warmup: float = 0.02  # share of the tokens
+    decay: float = 0.6  # the last share of them, down to 0
+    rates: Rates = field(default_factory=Rates)
+
+    def scale(self, done: float) -> float:
+        """The learning rate's share of its peak when this share of the tokens is done."""
+        if done < self.warmup:
+            return max(done / self.warmup, 0.01)
+        return min(1.0, (1.0 - done) / self.decay)
+
+
+@dataclass
+class Progress:
+    """Where a job stands."""
+
+    step: int = 0
+    tokens: int = 0
+    loss: float = math.nan  # of the last steps, per answer token
+    cpu_seconds: float = 0.0
+
+
+def pretrain(
+    job: Pretraining,
+    config: ModelConfig,
+    pairs: Iterator[Pair],
+    directory: Path,
+    *,
+    on_step: Callable[[Progress], None] = lambda progress: None,
+    save_every: int = 200,
+) -> Progress:
+    """Weights, config and optimiser state are in `directory` at the end, and every `save_every` steps."""
+    torch.manual_seed(job.seed)
+    parameters = _parameters(config, job.seed)
+    weights = parameters.values
+    optimizer = MuonAdamW(weights, job.rates)
+    progress = _resume(directory, weights, optimizer)
+    for _ in range(progress.step * job.rows):
+        next(pairs)  # what was learned from already
+    loss_of = _loss(parameters)
+    began, before = time.process_time(), progress.cpu_seconds
+    while progress.tokens < job.tokens:
+        batch = batch_of([next(pairs) for _ in range(job.rows)])
+        loss = loss_of(batch)
+        loss.backward()  # type: ignore[no-untyped-call]  # torch has no types for it
+        optimizer.step(job.scale(progress.tokens / job.tokens))
+        value = float(loss.detach())
+        progress.step += 1
+        progress.tokens += batch.tokens
+        progress.loss = value if math.isnan(progress.loss) else 0.95 * progress.loss + 0.05 * value
+        progress.cpu_seconds = before + time.process_time() - began
+        if progress.step % save_every == 0:
+            _save(directory, config, weights, optimizer, progress)
+        on_step(progress)
+    _save(directory, config, weights, optimizer, progress)
+    return progress
+
+
+def _parameters(config: ModelConfig, seed: int) -> Parameters:
+    cpu = torch.device("cpu")
+    base = BaseModel("", Path(), config, random_weights(config, seed), rope_table(config, cpu), cpu)
+    return Parameters(base, Lora(rank=0))
+
+
+def _loss(parameters: Parameters) -> Callable[[Batch], torch.Tensor]:
+    """Mean cross-entropy of the answer's tokens; logits are made for these alone."""
+    config, rope = parameters.base.config, parameters.base.rope
+
+    def loss(batch: Batch) -> torch.Tensor:
+        hidden = hidden_states(config, rope, parameters.embedding, parameters.norm, parameters.project, batch.inputs)
+        wanted = batch.targets != -100
+        return F.cross_entropy(parameters.project(HEAD, hidden[wanted]), batch.targets[wanted])
+
+    return loss
+
+
+def _save(
+    directory: Path, config: ModelConfig, weights: dict[str, torch.Tensor], optimizer: MuonAdamW, progress: Progress
+) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
+    write_model(directory, config, {name: one.detach() for name, one in weights.items()})
+    state: dict[str, Any] = {"optimizer": optimizer.state(), "progress": asdict(progress)}
+    beside = directory / "state.partial"
+    torch.save({**state, "weights": {name: one.detach() for name, one in weights.items()}}, beside)
+    beside.replace(directory / "state.pt")
+
+
+def _resume(directory: Path, weights: dict[str, torch.Tensor], optimizer: MuonAdamW) -> Progress:
+    file = directory / "state.pt"
+    if not file.exists():
+        return Progress()
+    state = torch.load(file, weights_only=True)
+    with torch.no_grad():
+        for name, one in state["weights"].items():
+            weights[name].copy_(one)
+    optimizer.restore(state["optimizer"])
+    return Progress(**state["progress"])
