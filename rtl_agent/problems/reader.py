@@ -14,7 +14,7 @@ from rtl_agent.problems.patch import PatchError, apply_patch
 from rtl_agent.problems.paths import why_unsafe
 from rtl_agent.problems.problem import Kind, Needs, Problem
 
-_ID = re.compile(r"(?:cvdp_(?:copilot|agentic)|rtl)_(?P<family>.+)_\d{4}")
+_ID = re.compile(r"(?:cvdp_(?:copilot|agentic)|rtl)_(?P<family>.+)_(?:\d{4}|[0-9a-f]{12})")
 _COMMERCIAL = re.compile(r"__VERIF_EDA_IMAGE__|__LICENSE_NETWORK__|licnetwork")
 
 
