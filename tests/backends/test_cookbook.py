@@ -1,58 +1,16 @@
-"""The cookbook's own training programs run against the server, unmodified, by base_url alone."""
+"""The cookbook's own training programs run against the server, unmodified, by base_url alone.
+
+It is imported by the tests themselves: 2 s of CPU that every worker would pay for tests it leaves out.
+"""
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-import chz
 import pytest
 import tinker
-from tinker_cookbook.distillation import train_on_policy
-from tinker_cookbook.distillation.datasets import DistillationDatasetConfig, TeacherConfig
-from tinker_cookbook.rl import train
-from tinker_cookbook.rl.types import Env, EnvGroupBuilder, RLDataset, RLDatasetBuilder, StepResult
 
 from rtl_agent.backends.connect import Connection
 from tests.backends.tiny_model import write_tiny_model
-
-STEPS = 3
-
-
-class EvenTokens(Env):
-    """One turn; the reward is the share of even tokens."""
-
-    def __init__(self, first: int) -> None:
-        self.first = first
-
-    async def initial_observation(self) -> tuple[tinker.ModelInput, list[int]]:
-        return tinker.ModelInput.from_ints([self.first, 12, 13]), []
-
-    async def step(self, action: list[int], *, extra: object = None) -> StepResult:
-        even = sum(token % 2 == 0 for token in action) / len(action)
-        return StepResult(even, True, tinker.ModelInput.empty(), [])
-
-
-@dataclass(frozen=True)
-class Group(EnvGroupBuilder):
-    first: int
-
-    async def make_envs(self) -> Sequence[Env]:
-        return [EvenTokens(self.first) for _ in range(4)]
-
-
-class Numbers(RLDataset):
-    def get_batch(self, index: int) -> Sequence[EnvGroupBuilder]:
-        return [Group(20 + index), Group(30 + index)]
-
-    def __len__(self) -> int:
-        return STEPS
-
-
-@chz.chz
-class NumbersBuilder(RLDatasetBuilder):
-    async def __call__(self) -> tuple[RLDataset, None]:
-        return Numbers(), None
 
 
 @pytest.fixture(autouse=True)
@@ -66,6 +24,10 @@ def metrics(log: Path) -> list[dict[str, float]]:
 
 @pytest.mark.slow
 async def test_rl_train(connection: Connection, tiny_model: str, tmp_path: Path) -> None:
+    from tinker_cookbook.rl import train
+
+    from tests.backends.even_tokens import STEPS, NumbersBuilder
+
     config = train.Config(
         learning_rate=1e-3,
         dataset_builder=NumbersBuilder(),
@@ -94,6 +56,11 @@ async def test_rl_train(connection: Connection, tiny_model: str, tmp_path: Path)
 
 @pytest.mark.slow
 async def test_train_on_policy(connection: Connection, tiny_model: str, tmp_path: Path) -> None:
+    from tinker_cookbook.distillation import train_on_policy
+    from tinker_cookbook.distillation.datasets import DistillationDatasetConfig, TeacherConfig
+
+    from tests.backends.even_tokens import STEPS, NumbersBuilder
+
     teacher = write_tiny_model(tmp_path / "teacher", seed=8)
     config = train_on_policy.Config(
         learning_rate=1e-3,

@@ -127,6 +127,7 @@ def test_a_silent_client_is_freed_and_closing_ends_the_process(tiny_model: str) 
     connection.close()
 
 
+@pytest.mark.slow
 def test_a_server_that_cannot_start_says_why() -> None:
     with pytest.raises(ServerDied, match="nobody/nothing"):
         connect("embedded", models=["nobody/nothing"])
