@@ -52,8 +52,9 @@ class FrozenModel:
     def _layer(self, here: str, weights: Weights) -> FrozenLayer:
         config = self.config
         q_norm, k_norm = (weights[f"{here}.self_attn.{name}_norm.weight"] for name in "qk")
-        self._norms |= {f"{here}.self_attn.q_norm": q_norm, f"{here}.self_attn.k_norm": k_norm}
-        queries, keys = q_norm.expand(config.heads, -1), k_norm.expand(config.kv_heads, -1) * config.head_dim**0.5
+        root = self.config.head_dim**0.5
+        self._norms |= {f"{here}.self_attn.q_norm": q_norm * root, f"{here}.self_attn.k_norm": k_norm * root}
+        queries, keys = q_norm.expand(config.heads, -1), (k_norm * root).expand(config.kv_heads, -1)
         return FrozenLayer(
             qkv=self._fused(here, _QKV, weights, weights[f"{here}.input_layernorm.weight"]),
             qk_norm=torch.cat((queries, keys)),
@@ -78,7 +79,7 @@ class FrozenModel:
 
         def norm(name: str, x: Tensor) -> Tensor:
             if name in self._norms:
-                return normed(x, self.eps_of_head) * (self._norms[name] * self.config.head_dim**0.5)
+                return normed(x, self.eps_of_head) * self._norms[name]
             return normed(x, self.eps_of_width)
 
         batch = tokens.unsqueeze(0)

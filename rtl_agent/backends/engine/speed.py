@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from transformers import Qwen3ForCausalLM
+from transformers import GenerationConfig, Qwen3ForCausalLM
 
 from rtl_agent.backends.engine.contract import Adam, Example, Ints, Lora, SampleRequest, ScoreRequest
 from rtl_agent.backends.engine.torch_engine import TorchEngine
@@ -19,9 +19,10 @@ from rtl_agent.backends.models import OWN, model_directory
 
 @dataclass(frozen=True)
 class Load:
-    """What is asked for in each round."""
+    """What is asked for in each round. A group shares a prompt, as in reinforcement learning; 1: all differ."""
 
     sequences: int = 16
+    group: int = 1
     prompt: int = 120
     answer: int = 200
     rounds: int = 3
@@ -51,7 +52,8 @@ def _of_model(name: str, load: Load) -> list[Speed]:
     try:
         theirs = Qwen3ForCausalLM.from_pretrained(model_directory(name), dtype=torch.float32)
         rng = np.random.default_rng(0)
-        prompts = rng.integers(0, theirs.config.vocab_size, (load.sequences, load.prompt))
+        prompts = rng.integers(0, theirs.config.vocab_size, (load.sequences // load.group, load.prompt))
+        prompts = prompts.repeat(load.group, axis=0)
         whole = rng.integers(0, theirs.config.vocab_size, (load.sequences, load.prompt + load.answer))
         sampled, all_tokens = load.sequences * load.answer, whole.size
         return [
@@ -95,12 +97,13 @@ def _sample(engine: TorchEngine, name: str, prompts: Ints, load: Load) -> Callab
 
 def _generate(model: Qwen3ForCausalLM, prompts: Ints, load: Load) -> Callable[[], None]:
     tokens = torch.from_numpy(prompts)
-    # Every sequence has its full length on both sides, and the ends' names would cost it a warning.
-    settings = {"max_new_tokens": load.answer, "min_new_tokens": load.answer, "do_sample": True, "top_k": 0}
+    # No end token: every sequence has its full length on both sides.
+    length = {"max_new_tokens": load.answer, "min_new_tokens": load.answer, "pad_token_id": 0}
+    how = GenerationConfig(**length, do_sample=True, top_k=0)  # type: ignore[no-untyped-call]
 
     def run() -> None:
         with torch.inference_mode():
-            model.generate(tokens, attention_mask=torch.ones_like(tokens), pad_token_id=0, **settings)
+            model.generate(tokens, how, attention_mask=torch.ones_like(tokens))  # type: ignore[misc]  # its mixin's types
 
     return run
 
@@ -145,7 +148,8 @@ def _loop(model: Qwen3ForCausalLM, whole: Ints) -> Callable[[], None]:
     def run() -> None:
         for rows in torch.split(tokens, 8):
             logits = model(rows[:, :-1]).logits
-            torch.nn.functional.cross_entropy(logits.flatten(0, 1), rows[:, 1:].flatten(), reduction="sum").backward()
+            loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), rows[:, 1:].flatten(), reduction="sum")
+            loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it so
         optimizer.step()
         optimizer.zero_grad()
 

@@ -72,7 +72,9 @@ class Tile:
         self._blocks = 0
         # By layer, keys and values: (2, blocks, rows, kv_heads, BLOCK, head_dim).
         self._cache = [torch.empty(0, device=device) for _ in range(config.layers)]
-        self._bias = np.empty(0, dtype=np.float32)  # (blocks, rows, 1, 1, BLOCK): 0, or -inf for what is to come
+        self._bias: NDArray[np.float32] = np.empty(
+            0, dtype=np.float32
+        )  # (blocks, rows, 1, 1, BLOCK): 0, or -inf for what is to come
         self._views: dict[int, tuple[Sequence[Tensor], Sequence[Tensor]]] = {}
         self._viewed = 0  # the rows they are for
         self._grow(1)
