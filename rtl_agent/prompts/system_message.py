@@ -7,6 +7,7 @@ from importlib.resources import files
 from rtl_agent.problems.problem import Kind, Problem
 
 _TEXTS = files("rtl_agent.prompts") / "system"
+_ALONE = ("short",)  # for models whose context and memory are small: this text and nothing else
 _BASE = {Kind.SINGLE_SHOT: "default", Kind.AGENTIC: "agentic"}
 
 
@@ -18,7 +19,7 @@ class UnknownSystemMessage(ValueError):
 
 
 def system_names() -> tuple[str, ...]:
-    """What `system` may be: the base alone, or the base with one of the other texts after it."""
+    """What `system` may be: the base, the base with one of the other texts after it, or a text that stands alone."""
     texts = {entry.name.removesuffix(".txt") for entry in _TEXTS.iterdir() if entry.name.endswith(".txt")}
     return ("default", *sorted(name.replace("_", "-") for name in texts - set(_BASE.values())))
 
@@ -27,6 +28,8 @@ def system_message(problem: Problem, name: str) -> str:
     """The text for this problem."""
     if name not in system_names():
         raise UnknownSystemMessage(name)
+    if name in _ALONE:
+        return _text(name)
     parts = [_text(_BASE[problem.kind]), _categories().get(problem.category, "")]
     if name != "default":
         parts.append(_text(name.replace("-", "_")))

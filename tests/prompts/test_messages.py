@@ -125,8 +125,8 @@ def test_the_right_example_of_the_spec_aware_message_compiles_and_does_what_it_s
 
 
 def test_an_unknown_system_message_names_those_that_exist():
-    assert system_names() == ("default", "spec-aware")
-    with pytest.raises(UnknownSystemMessage, match="default, spec-aware"):
+    assert system_names() == ("default", "short", "spec-aware")
+    with pytest.raises(UnknownSystemMessage, match="default, short, spec-aware"):
         messages(problem(), system="clever")
 
 

@@ -29,10 +29,15 @@ CONFIGS = {
         vocabulary=0, width=160, layers=3, feed_forward=384, heads=5, kv_heads=5, head_dim=32, context=4096
     ),
     "rtl-agent/teacher": ModelConfig(
-        vocabulary=0, width=256, layers=5, feed_forward=704, heads=8, kv_heads=8, head_dim=32, context=4096
+        vocabulary=0, width=224, layers=4, feed_forward=576, heads=7, kv_heads=7, head_dim=32, context=4096
     ),
 }
 OWN = tuple(CONFIGS)
+
+
+def own_config(name: str) -> ModelConfig:
+    """The architecture of one of our own models, with the tokenizer's vocabulary."""
+    return _complete(CONFIGS[name])
 
 
 def model_directory(name: str) -> Path:

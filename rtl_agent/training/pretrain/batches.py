@@ -1,7 +1,9 @@
 """Questions and answers as padded batches: only the answer's tokens count in the loss."""
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from random import Random
 
 import torch
 from torch import Tensor
@@ -40,3 +42,12 @@ def batch_of(pairs: Sequence[Pair]) -> Batch:
         inputs[row, : len(tokens) - 1] = tokens[:-1]
         targets[row, len(pair.question) - 1 : len(tokens) - 1] = tokens[len(pair.question) :]
     return Batch(inputs, targets)
+
+
+def batched(pairs: Iterator[Pair], rows: int, *, seed: int, window: int = 8) -> Iterator[Batch]:
+    """Pairs of like length together: of random ones a quarter of all positions would be padding."""
+    for number in itertools.count():
+        near = sorted(itertools.islice(pairs, window * rows), key=len)
+        groups = [near[at : at + rows] for at in range(0, len(near), rows)]
+        Random(f"batches {seed} {number}").shuffle(groups)
+        yield from map(batch_of, groups)

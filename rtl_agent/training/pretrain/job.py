@@ -16,7 +16,7 @@ from rtl_agent.backends.engine.contract import Lora
 from rtl_agent.backends.engine.network import hidden_states, rope_table
 from rtl_agent.backends.engine.parameters import Parameters
 from rtl_agent.backends.engine.weights import HEAD, random_weights, write_model
-from rtl_agent.training.pretrain.batches import Batch, Pair, batch_of
+from rtl_agent.training.pretrain.batches import Batch, Pair, batched
 from rtl_agent.training.pretrain.muon import MuonAdamW, Rates
 
 
@@ -63,12 +63,13 @@ def pretrain(
     weights = parameters.values
     optimizer = MuonAdamW(weights, job.rates)
     progress = _resume(directory, weights, optimizer)
-    for _ in range(progress.step * job.rows):
-        next(pairs)  # what was learned from already
+    batches = batched(pairs, job.rows, seed=job.seed)
+    for _ in range(progress.step):
+        next(batches)  # what was learned from already
     loss_of = _loss(parameters)
     began, before = time.process_time(), progress.cpu_seconds
     while progress.tokens < job.tokens:
-        batch = batch_of([next(pairs) for _ in range(job.rows)])
+        batch = next(batches)
         loss = loss_of(batch)
         loss.backward()  # type: ignore[no-untyped-call]  # torch has no types for it
         optimizer.step(job.scale(progress.tokens / job.tokens))
