@@ -67,8 +67,16 @@ def harness_files(instance: Instance) -> dict[str, str]:
         "src/replay.py": _fixed("replay.py"),
         "src/ports.py": f'"""The ports of the design."""\n\nINPUTS = {by_direction["input"]}\n'
         f"OUTPUTS = {by_direction['output']}\n",
+        "src/all_ports.v": _all_ports(instance),
         "src/vectors.json": vectors_json(instance),
     }
+
+
+def _all_ports(instance: Instance) -> str:
+    """A second top module, which compiles only if every port is one: cocotb would take a signal inside as well."""
+    spec = instance.spec
+    connected = ", ".join(f".{spec[port.role]}()" for port in instance.family.ports(spec.choices))
+    return f"module all_ports;\n  {spec.module} connected ({connected});\nendmodule\n"
 
 
 def vectors_json(instance: Instance) -> str:

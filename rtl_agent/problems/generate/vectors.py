@@ -9,7 +9,8 @@ from rtl_agent.problems.generate.family import AnyFamily, State
 from rtl_agent.problems.generate.spec import CLOCK, RESET, Clocking, Port, Spec, Values
 
 COMBINATIONAL_VECTORS, CYCLES = 72, 56
-RESETS = 4  # of each kind: at an edge, and between edges
+RESETS = 4  # of each kind, at most: at an edge, and between edges
+FEW_RESETS = 2  # with fewer the directed vectors come again: a detector rarely has anything to clear
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,15 @@ class Simulation:
             return None
         return family.outputs(choices, self._state, self._inputs)
 
+    def shows_reset(self, changes: Values, *, at_edge: bool) -> bool:
+        """Whether a reset would be seen at the outputs: with these inputs, or after the next edge."""
+        family, choices = self._family, self._spec.choices
+        inputs = {**self._inputs, **changes}
+        state, start = self._state, family.start(choices)
+        if state is not None and at_edge:
+            state = family.advance(choices, state, inputs)
+        return state is not None and family.outputs(choices, state, inputs) != family.outputs(choices, start, inputs)
+
 
 def plan(family: AnyFamily, spec: Spec[Any], seed: str) -> list[Step]:
     """The steps of a test: directed ones first, then random ones, resets among them."""
@@ -57,38 +67,38 @@ def plan(family: AnyFamily, spec: Spec[Any], seed: str) -> list[Step]:
         for vector in _stimulus(family, spec, random, COMBINATIONAL_VECTORS):
             step(vector)
     else:
-        _clocked_plan(family, spec, spec.clocking, random, steps, step)
+        for changes in _clocked_changes(family, spec, spec.clocking, random, simulation):
+            step(changes)
     return steps
 
 
-def _clocked_plan(
-    family: AnyFamily, spec: Spec[Any], clocking: Clocking, random: Random, steps: list[Step], step: Any
-) -> None:
+def _clocked_changes(
+    family: AnyFamily, spec: Spec[Any], clocking: Clocking, random: Random, simulation: Simulation
+) -> Iterator[Values]:
     """Inputs change while the clock goes back; outputs are looked at then, and after the active edge."""
     active, rest = int(clocking.rising), int(not clocking.rising)
     on, off = int(clocking.active_high), int(not clocking.active_high)
     ports = [port for port in family.own_ports(spec.choices) if port.direction == "input"]
-    step({**{port.role: 0 for port in ports}, CLOCK: rest, RESET: off})
+    yield {**{port.role: 0 for port in ports}, CLOCK: rest, RESET: off}
     for _ in range(2):
-        step({CLOCK: rest, RESET: on})
-        step({CLOCK: active})
-    directed = len(family.directed(spec.choices))
-    initial = steps[-1].outputs
-    resets = {"edge": 0, "between": 0}
-    level = off
-    for at, vector in enumerate(_stimulus(family, spec, random, CYCLES)):
-        visible = at >= directed and level == off and steps[-1].outputs != initial
-        kind = random.choice(("edge", "between", "none", "none")) if visible else "none"
-        if kind != "none" and resets[kind] >= RESETS:
-            kind = "none"
-        else:
-            resets[kind] = resets.get(kind, 0) + 1
-        level = on if kind == "edge" else off
-        step({**vector, CLOCK: rest, RESET: level})
-        if kind == "between":
-            step({RESET: on})
-            step({RESET: off})
-        step({CLOCK: active})
+        yield {CLOCK: rest, RESET: on}
+        yield {CLOCK: active}
+    directed = family.directed(spec.choices)
+    resets = {at_edge: 0 for at_edge in (True, False)}
+    for at, vector in enumerate((*_stimulus(family, spec, random, CYCLES), *directed)):
+        again = at >= len(directed) + CYCLES
+        if again and min(resets.values()) >= FEW_RESETS:
+            return
+        shown = [at_edge for at_edge in resets if simulation.shows_reset(vector, at_edge=at_edge)]
+        wanted = [at_edge for at_edge in shown if at >= len(directed) and resets[at_edge] < RESETS]
+        kind = min(wanted, key=lambda at_edge: resets[at_edge]) if wanted and (again or random.random() < 0.5) else None
+        if kind is not None:
+            resets[kind] += 1
+        yield {**vector, CLOCK: rest, RESET: on if kind is True else off}
+        if kind is False:
+            yield {RESET: on}
+            yield {RESET: off}
+        yield {CLOCK: active}
 
 
 def _stimulus(family: AnyFamily, spec: Spec[Any], random: Random, count: int) -> Iterator[Values]:

@@ -1,6 +1,6 @@
 """ALU: three or four operations under given opcodes; other opcodes give 0."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
@@ -11,7 +11,7 @@ from rtl_agent.problems.generate.verilog import case_block, number
 from rtl_agent.problems.generate.wording import Wording
 
 # Operation -> what it is called, how it is written, and what it is.
-OPERATIONS = {
+OPERATIONS: dict[str, tuple[str, str, Callable[[int, int], int]]] = {
     "add": ("{a} plus {b}", "{a} + {b}", lambda a, b: a + b),
     "subtract": ("{a} minus {b}", "{a} - {b}", lambda a, b: a - b),
     "subtract_from": ("{b} minus {a}", "{b} - {a}", lambda a, b: b - a),

@@ -30,7 +30,7 @@ class Timer(Family[Choices]):
     likely = {"enable": 0.8}  # noqa: RUF012
 
     def draw(self, random: Random) -> Choices:
-        return Choices(random.randint(3, 16), random.random() < 0.5)
+        return Choices(random.randint(3, 10), random.random() < 0.5)
 
     def habit(self, choices: Choices) -> Choices:
         return replace(choices, period=8)

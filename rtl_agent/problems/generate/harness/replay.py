@@ -36,6 +36,6 @@ async def outputs_are_as_computed(dut):
         await pause
         if expected is None:
             continue
-        for signal, bits in zip(outputs, expected):
+        for signal, bits in zip(outputs, expected, strict=True):
             got = str(signal.value)
             assert got == bits, f"step {at}: {signal._name} expected {bits}, got {got}"

@@ -11,8 +11,9 @@ toplevel = os.environ["TOPLEVEL"]
 def test_design():
     runner = get_runner("icarus")
     runner.build(
-        sources=sources,
+        sources=[*sources, "/src/all_ports.v"],
         hdl_toplevel=toplevel,
+        build_args=["-s", "all_ports"],  # connects every port by name, so that none can be missing
         always=True,
         clean=True,
         timescale=("1ns", "1ns"),
