@@ -133,7 +133,7 @@ class Snapshot(Protocol):
     base: str
 
     def sample(self, request: SampleRequest) -> "Future[Sample]":
-        """Queued at once; runs together with whatever else is queued on this snapshot."""
+        """Queued at once; runs together with whatever else is queued. A bad request is a future that has failed."""
 
     def score(self, request: ScoreRequest) -> "Future[Score]": ...
 

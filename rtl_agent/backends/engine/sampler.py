@@ -112,8 +112,14 @@ class Sampler:
                 if not self._waiting:
                     return
                 sequence = self._waiting.popleft()
-            if sequence.future.set_running_or_notify_cancel():
-                batch.join(sequence, self._prefilled(model, tuple(sequence.request.prompt)))
+            if not sequence.future.set_running_or_notify_cancel():
+                continue
+            try:
+                prompt = self._prefilled(model, tuple(sequence.request.prompt))
+            except Exception as error:
+                sequence.future.set_exception(EngineError(f"Reading a prompt with {self.base!r} failed: {error}"))
+            else:
+                batch.join(sequence, prompt)
 
     def _room(self, model: FrozenModel) -> Batch | None:
         for batch in self._batches:
