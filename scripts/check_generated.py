@@ -115,7 +115,8 @@ async def run(found: list[Instance], jobs: int, minutes: float) -> Report:
 
 def as_markdown(report: Report, command: str) -> str:
     total = report.total()
-    head = "| family | instances | references passed | near misses | of them failed | equivalent | habitual passed | CPU ms |"
+    columns = "family, instances, references passed, near misses, of them failed, equivalent, habitual passed, CPU ms"
+    head = f"| {columns.replace(', ', ' | ')} |"
     rows = [
         f"| {name} | {tally.instances} | {tally.references_passed} | {tally.mutants} | {tally.mutants_failed} "
         f"| {tally.equivalent} | {tally.habits_passed} | {median(tally.cpu_ms or [0]):.0f} |"

@@ -67,7 +67,7 @@ class Family(ABC, Generic[C]):
         outputs = [f"`{spec[port.role]}`" for port in self.own_ports(spec.choices) if port.direction == "output"]
         named = " and ".join(outputs)
         verb = "is" if len(outputs) == 1 else "are"
-        return [f"In reset {named} {verb} 0.", f"Reset sets {named} to 0.", f"{named} {verb} 0 after reset."]
+        return [f"In reset {named} {verb} 0.", f"With reset {named} {verb} 0.", f"{named} {verb} 0 after reset."]
 
     def ports(self, choices: C) -> tuple[Port, ...]:
         clock = (Port(CLOCK, "input"), Port(RESET, "input")) if self.clocked else ()

@@ -56,5 +56,5 @@ def clock_and_reset(spec: Spec[Any], say: Wording) -> str:
     return f"{edge} " + say(
         f"The reset {reset} is {kind} and active {level}.",
         f"{reset} is an active {level} reset, {kind}.",
-        f"Reset is {kind}: {reset} {level}.",
+        f"It has {'a' if clocking.synchronous else 'an'} {kind} reset: {reset} {level}.",
     )

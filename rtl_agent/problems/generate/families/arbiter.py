@@ -56,7 +56,7 @@ class Arbiter(Family[Choices]):
                 f"Bits of {requests} that are 0 in {second} have no request.",
             )
         winner = say(
-            f"{grant} becomes one-hot: the {end} bit that is set wins.",
+            f"{grant} becomes onehot: the {end} bit that is set wins.",
             f"{grant} has one bit set, the {bit} significant request.",
         )
         return [chosen, winner + say(" With no request it is 0.", " It is 0 when no bit is set.")]

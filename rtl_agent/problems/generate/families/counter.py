@@ -58,7 +58,11 @@ class Counter(Family[Choices]):
 
     def reset_sentences(self, spec: Spec[Choices]) -> list[str]:
         first, count = self._ends(spec.choices)[0], f"`{spec['count']}`"
-        return [f"In reset {count} is {first}.", f"Reset sets {count} to {first}.", f"{count} is {first} after reset."]
+        return [
+            f"In reset {count} is {first}.",
+            f"With reset {count} becomes {first}.",
+            f"{count} is {first} after reset.",
+        ]
 
     def body(self, spec: Spec[Choices]) -> list[str]:
         enable, count, width = spec["enable"], spec["count"], spec.choices.width

@@ -66,10 +66,10 @@ class EdgeDetector(Family[Choices]):
         signal, pulse = f"`{spec['signal']}`", f"`{spec['pulse']}`"
         if spec.choices.registered:
             return [
-                f"Reset sets {pulse} and the stored {signal} to 0.",
+                f"{pulse} and the stored {signal} are 0 after reset.",
                 f"In reset {pulse} and the stored {signal} are 0.",
             ]
-        return [f"Reset sets the stored {signal} to 0.", f"In reset the stored {signal} is 0."]
+        return [f"With reset the stored {signal} becomes 0.", f"In reset the stored {signal} is 0."]
 
     def body(self, spec: Spec[Choices]) -> list[str]:
         signal, pulse, width = spec["signal"], spec["pulse"], spec.choices.width

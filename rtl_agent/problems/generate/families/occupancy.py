@@ -69,7 +69,7 @@ class Occupancy(Family[Choices]):
 
     def reset_sentences(self, spec: Spec[Choices]) -> list[str]:
         level = f"`{spec['level']}`"
-        return [f"In reset {level} is 0.", f"Reset sets {level} to 0.", f"{level} is 0 after reset."]
+        return [f"In reset {level} is 0.", f"With reset {level} becomes 0.", f"{level} is 0 after reset."]
 
     def body(self, spec: Spec[Choices]) -> list[str]:
         push, pop, level, flag = (spec[role] for role in ("push", "pop", "level", "flag"))

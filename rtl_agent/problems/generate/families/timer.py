@@ -58,7 +58,7 @@ class Timer(Family[Choices]):
         return [first, say(f"Only edges with {enable} high count.", f"While {enable} is 0 no edge counts.")]
 
     def reset_sentences(self, spec: Spec[Choices]) -> list[str]:
-        return ["Reset starts the count again.", "After reset the count starts from 0."]
+        return ["With reset the count starts from 0.", "After reset the count starts from 0."]
 
     def body(self, spec: Spec[Choices]) -> list[str]:
         width, guard = spec.choices.width, f"if ({spec['enable']}) " if spec.choices.enabled else ""
