@@ -20,13 +20,14 @@ from pathlib import Path
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers
 
 from rtl_agent.problems import BUNDLED, load_problems
-from rtl_agent.prompts import messages, system_names
+from rtl_agent.prompts import messages
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "rtl_agent" / "backends" / "models" / "tokenizer"
 VOCABULARY = 1_376  # a multiple of 32; more is embedding that a model of a million weights has no use for
 MERGES = 160  # for pieces that are not in the vocabulary
 POSITIONS = 4_096
+LONG_MESSAGES = ("default", "spec-aware")
 
 # Control tokens end messages: no text that is encoded as text may contain them. Markup tokens are ordinary tokens of a
 # model's answer (Qwen3 declares them the same way), so that `<tool_call>` in an answer is one token.
@@ -77,9 +78,9 @@ def spaced_words() -> list[str]:
 
 
 def corpus() -> Iterator[str]:
-    """What models are asked and answer: every bundled problem with every system message, and its reference."""
+    """What models are asked and answer: every bundled problem with the long system messages, and its reference."""
     for problem in load_problems(BUNDLED):
-        for system in system_names():
+        for system in LONG_MESSAGES:  # the short one is made of words that are tokens already
             yield from (message.content for message in messages(problem, system=system))
         for path, text in sorted((problem.reference or {}).items()):
             yield f"```{'systemverilog' if path.endswith('.sv') else 'verilog'}\n{text}```"

@@ -1,6 +1,7 @@
-"""`rtl-agent problems list | show | stats | validate`."""
+"""`rtl-agent problems list | show | stats | validate | generate | mutate`."""
 
 import asyncio
+import json
 from collections import Counter
 from typing import Annotated, Any
 
@@ -26,7 +27,16 @@ from rtl_agent.cli.console import (
     Timeout,
 )
 from rtl_agent.grading import Grade, Grader, Outcome, Validation, validate_problem
-from rtl_agent.problems import NEEDS_IN_WORDS, Needs, Problem, Selection, split_of
+from rtl_agent.problems import NEEDS_IN_WORDS, Needs, Problem, Selection, Split, split_of
+from rtl_agent.problems.generate import (
+    Instance,
+    UnknownFamily,
+    as_record,
+    habitual_answer,
+    identifier,
+    instances,
+    mutants,
+)
 
 app = typer.Typer(help="Look at problems, and find out which ones to trust.", no_args_is_help=True)
 
@@ -202,3 +212,34 @@ def _print_validations(validations: list[Validation]) -> None:
     console.out.print(table)
     good = sum(validation.trusted for validation in validations)
     console.out.print(f"{good} of {len(validations)} problems can be trusted")
+
+
+Seed = Annotated[int, typer.Option(help="The same seed gives the same problems.")]
+Count = Annotated[int, typer.Option(min=1, help="How many.")]
+GeneratedSide = Annotated[Split, typer.Option("--split", help="Train, or held-out: parameters and names that are not.")]
+
+
+@app.command()
+def generate(seed: Seed = 0, count: Count = 10, families: Families = None, split: GeneratedSide = Split.TRAIN) -> None:
+    """Write problems of the generated families to stdout: JSONL in CVDP's form, with harness and reference."""
+    for instance in _generated(seed, count, families, split):
+        typer.echo(json.dumps(as_record(instance)))
+
+
+@app.command()
+def mutate(seed: Seed = 0, count: Count = 10, families: Families = None, split: GeneratedSide = Split.TRAIN) -> None:
+    """Write near misses of the same problems' references to stdout, a JSON line each, and the habitual answer."""
+    for instance in _generated(seed, count, families, split):
+        head = {"id": identifier(instance), "target": instance.target}
+        typer.echo(json.dumps({**head, "name": "habitual", "design": habitual_answer(instance)}))
+        for mutant in mutants(instance):
+            if not mutant.may_be_equivalent:
+                typer.echo(json.dumps({**head, "name": mutant.name, "design": mutant.design}))
+
+
+def _generated(seed: int, count: int, families: list[str] | None, split: Split) -> list[Instance]:
+    try:
+        return instances(seed, count, families=families or (), split=split)
+    except UnknownFamily as error:
+        console.say_error(str(error))
+        raise typer.Exit(console.BAD_INPUT) from error

@@ -103,6 +103,12 @@ def test_the_spec_aware_message_is_the_default_and_more():
         assert word in aware
 
 
+def test_the_short_message_is_one_sentence_for_every_kind():
+    texts = {asked(problem(kind=kind), system="short")[0] for kind in Kind}
+    assert len(texts) == 1
+    assert texts.pop().count(".") == 1
+
+
 def test_the_right_example_of_the_spec_aware_message_compiles_and_does_what_it_says(tmp_path: Path):
     aware = asked(problem(), system="spec-aware")[0]
     module = re.search(r"Right:\n(.*?endmodule)", aware, re.DOTALL)

@@ -1,6 +1,6 @@
 """Generated families: problems by seed, with reference, harness, habitual answers and near misses."""
 
-from rtl_agent.problems.generate.as_problem import answer, as_problem, as_record
+from rtl_agent.problems.generate.as_problem import answer, as_problem, as_record, identifier
 from rtl_agent.problems.generate.draw import HELD_OUT_WHOLE, TRAINED, UnknownFamily, generate, instances, side_of
 from rtl_agent.problems.generate.instance import Instance, habitual_answer
 from rtl_agent.problems.generate.mutants import Mutant, mutants
@@ -16,6 +16,7 @@ __all__ = [
     "as_record",
     "generate",
     "habitual_answer",
+    "identifier",
     "instances",
     "mutants",
     "side_of",
