@@ -23,9 +23,7 @@ class Mutant:
 def mutants(instance: Instance) -> list[Mutant]:
     """Every near miss that the family and its interface allow."""
     spec = instance.spec
-    wrong = [
-        Mutant(name, design(other), may_be_equivalent(instance, other)) for name, other in _wrong_specs(instance, spec)
-    ]
+    wrong = [Mutant(name, design(other), may_be_equivalent(instance, other)) for name, other in wrong_specs(instance)]
     outputs = [port.role for port in instance.family.ports(spec.choices) if port.direction == "output"]
     inputs = [port.role for port in instance.family.own_ports(spec.choices) if port.direction == "input"]
     renamed = [
@@ -36,7 +34,9 @@ def mutants(instance: Instance) -> list[Mutant]:
     return [*wrong, *renamed, Mutant("missing_output", design(spec, hidden=(outputs[-1],)), False)]
 
 
-def _wrong_specs(instance: Instance, spec: Spec[Any]) -> Iterator[tuple[str, Spec[Any]]]:
+def wrong_specs(instance: Instance) -> Iterator[tuple[str, Spec[Any]]]:
+    """What is wrong -> the specification that such a design would be right for."""
+    spec = instance.spec
     for name, choices in instance.family.near_misses(spec.choices).items():
         yield name, replace(spec, choices=choices)
     if spec.clocking is not None:
