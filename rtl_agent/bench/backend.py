@@ -19,9 +19,10 @@ LEAST = {SAMPLE: 2.0, TRAIN: 1.0}  # what we hold ourselves to, times transforme
 
 @dataclass(frozen=True)
 class Load:
-    """What is asked for in each round: the shape of the generated problems and their answers."""
+    """What is asked for in each round, in groups as a run has them."""
 
     sequences: int = 16
+    group: int = 4  # sequences with the same prompt
     prompt: int = 120
     answer: int = 200
 
@@ -79,6 +80,7 @@ def _sides(model: str, load: Load) -> Iterator[list[tuple[str, int, Work, Work]]
     theirs = Qwen3ForCausalLM.from_pretrained(model_directory(model), dtype=torch.float32)
     random = np.random.default_rng(0)
     whole = random.integers(0, theirs.config.vocab_size, (load.sequences, load.prompt + load.answer))
+    whole[:, : load.prompt] = np.repeat(whole[:: load.group, : load.prompt], load.group, axis=0)
     with connect("embedded", models=[model]) as connection:
         service = connection.service
         sampler = service.create_sampling_client(base_model=model)

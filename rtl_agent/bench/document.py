@@ -7,7 +7,7 @@ from pathlib import Path
 from rtl_agent.bench.report import Table
 
 PLACE = Path("docs/benchmarks.md")
-SECTIONS = ("grader", "throughput", "soak")
+SECTIONS = ("grader", "throughput", "soak", "backend")
 TITLES = {"grader": "CPU for each grade", "throughput": "Throughput and memory", "soak": "Thousands of grades in a row"}
 _HEAD = """\
 # Benchmarks of the grader
@@ -40,9 +40,10 @@ The fast path, memory sampled every 100 grades while nothing runs. Each submissi
 Left behind is what the process has more of than after its first few grades: processes, open files, cgroups, mounts,
 files in the directory for temporary files.""",
     "backend": """\
-Tokens for each CPU second of one thread, 16 sequences of 120 tokens and answers of 200: sampled ones, and whole
-sequences where they are scored or trained on. Our side goes through the SDK, and the CPU of server and client both
-count. The other side is transformers' `generate`, a forward pass, and a plain training loop of all weights.""",
+Tokens for each CPU second of one thread, 16 sequences in groups of 4, prompts of 120 tokens and answers of 200: sampled
+ones, and whole sequences where they are scored or trained on. Our side goes through the SDK, and the CPU of server and
+client both count. The other side is transformers' `generate`, a forward pass, and a plain training loop of all
+weights.""",
 }
 
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from rtl_agent.bench import grader, soak, throughput
+from rtl_agent.bench import backend, grader, soak, throughput
 from rtl_agent.bench.cold import Cold
 from rtl_agent.bench.document import SECTIONS, write_section
 from rtl_agent.bench.left_behind import belongings
 from rtl_agent.bench.meter import Meter
 from rtl_agent.bench.mixture import mixture
-from rtl_agent.bench.report import Table, grader_tables, soak_table, throughput_table
+from rtl_agent.bench.report import Table, backend_table, grader_tables, soak_table, throughput_table
 from rtl_agent.bench.subjects import ARBITER, INVERTER, fresh, subjects
 from rtl_agent.grading import Outcome
 from rtl_agent.sandbox import BubblewrapSandbox
@@ -115,3 +115,13 @@ def test_sections_are_replaced_one_by_one(tmp_path: Path) -> None:
     assert "| x | 1 |" not in text
     assert text.index(f"<!-- {SECTIONS[0]} -->") < text.index("<!-- soak -->")
     assert os.linesep * 3 not in text
+
+
+def test_the_backend_is_measured_against_transformers_on_every_kind_of_work() -> None:
+    load = backend.Load(sequences=4, group=2, prompt=6, answer=5)
+    results = backend.measure(["rtl-agent/student"], 1, load)
+    assert [one.what for one in results] == [backend.SAMPLE, backend.SCORE, backend.TRAIN, backend.TRAIN_LORA]
+    assert all(one.server > 0 and one.transformers > 0 for one in results)
+    table = backend_table(results)
+    assert len(table.rows) == 4
+    assert len(table.words) == len(backend.LEAST)
