@@ -10,7 +10,7 @@ PLACE = Path("docs/benchmarks.md")
 SECTIONS = ("grader", "throughput", "soak", "backend")
 TITLES = {"grader": "CPU for each grade", "throughput": "Throughput and memory", "soak": "Thousands of grades in a row"}
 _HEAD = """\
-# Benchmarks of the grader
+# Benchmarks
 
 Every table was written by the command above it. Variants run in turns in one run, each round beginning with another
 one, so compare numbers of one table, and ratios rather than milliseconds: on a busy machine all of them grow.

@@ -1,6 +1,7 @@
 """Generated problems in the real grader: references pass, near misses and habits fail, for the right reasons."""
 
 import asyncio
+import re
 
 import pytest
 
@@ -54,7 +55,7 @@ async def test_renamed_and_missing_ports_are_named(graders: dict[Path, Grader]):
     for name in ("renamed_output", "missing_output"):
         graded = await grade(graders[Path.FAST], instance, designs[name])
         assert graded.outcome is Outcome.FAILED
-        assert f"`{count}`" in " ".join(graded.reasons)
+        assert re.search(rf"`{count}\b", " ".join(graded.reasons))
     module = await grade(graders[Path.FAST], instance, designs["renamed_module"])
     assert module.outcome is Outcome.FAILED
 
@@ -76,22 +77,22 @@ async def test_the_exact_path_agrees(graders: dict[Path, Grader]):
 
 
 async def test_a_design_cannot_read_the_expected_outputs(graders: dict[Path, Grader]):
-    """The vectors are out of reach by the time that it runs, and nothing in the simulation knows them."""
+    """One that is right only where the vectors are out of its reach passes."""
     (instance,) = instances(25, 1, families=["parity"])
-    spy = """
-  integer file, got;
-  reg [7:0] letter;
+    header, assign, value = instance.reference.partition("  assign ")
+    name, _, expression = value.removesuffix(";\nendmodule\n").partition(" = ")
+    spy = f"""  reg seen;
+  integer file;
   initial begin
     file = $fopen("/src/vectors.json", "r");
-    if (file != 0) begin got = $fread(letter, file); $display("READ %0d", got); end
-    else $display("NOT THERE");
+    seen = file != 0;
   end
+{assign}{name} = seen ? 0 : {expression};
 endmodule
 """
-    design = instance.reference.replace("endmodule\n", spy.lstrip("\n"))
     for path in (Path.FAST, Path.EXACT):
-        graded = await grade(graders[path], instance, design)
-        assert "READ 1" not in str(graded), path
+        graded = await grade(graders[path], instance, header + spy)
+        assert graded.outcome is Outcome.PASSED, (path, graded.reasons)
 
 
 async def test_the_harness_needs_no_pytest_session():
