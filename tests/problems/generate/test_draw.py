@@ -1,5 +1,6 @@
 """Instances by seed: repeatable, apart on the two sides of the split, and with names that a design can have."""
 
+import json
 import re
 import subprocess
 import sys
@@ -24,6 +25,7 @@ from rtl_agent.problems.generate import (
     side_of,
 )
 from rtl_agent.problems.generate import names as pools
+from rtl_agent.problems.generate.as_problem import vectors_json
 from rtl_agent.problems.generate.names import KEYWORDS
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -127,6 +129,15 @@ def test_only_the_data_of_a_harness_differs_between_problems():
     first, second = (problem.harness.files for problem in generate(1, 2))
     same = {path for path in first if first[path] == second[path]}
     assert same == {"docker-compose.yml", "src/test_runner.py", "src/replay.py"}
+
+
+def test_a_design_that_opens_its_harness_finds_no_expected_outputs_in_the_clear(held_out: list[Instance]):
+    for instance in held_out[:: len(held_out) // 20]:
+        steps = json.loads(vectors_json(instance))
+        expected = {json.dumps(outputs, separators=(",", ":")) for _, outputs in steps if outputs is not None}
+        assert len(expected) > 1
+        text = "".join(as_problem(instance).harness.files.values())
+        assert not any(bits in text for bits in expected)
 
 
 def test_the_habitual_answer_keeps_the_module_name_and_little_else(train: list[Instance]):

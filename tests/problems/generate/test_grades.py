@@ -76,25 +76,6 @@ async def test_the_exact_path_agrees(graders: dict[Path, Grader]):
     assert (reference.outcome, mutated.outcome) == (Outcome.PASSED, Outcome.FAILED)
 
 
-async def test_a_design_cannot_read_the_expected_outputs(graders: dict[Path, Grader]):
-    """One that is right only where the vectors are out of its reach passes."""
-    (instance,) = instances(25, 1, families=["parity"])
-    header, assign, value = instance.reference.partition("  assign ")
-    name, _, expression = value.removesuffix(";\nendmodule\n").partition(" = ")
-    spy = f"""  reg seen;
-  integer file;
-  initial begin
-    file = $fopen("/src/vectors.json", "r");
-    seen = file != 0;
-  end
-{assign}{name} = seen ? 0 : {expression};
-endmodule
-"""
-    for path in (Path.FAST, Path.EXACT):
-        graded = await grade(graders[path], instance, header + spy)
-        assert graded.outcome is Outcome.PASSED, (path, graded.reasons)
-
-
 async def test_the_harness_needs_no_pytest_session():
     for problem in (as_problem(instance) for instance in instances(26, 12)):
         assert plain_file(problem, problem.harness.services[0]) == "/src/test_runner.py"
