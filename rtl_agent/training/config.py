@@ -25,8 +25,9 @@ class Config:
     behavior_if_log_dir_exists: IfExists = chz.field(default="ask", doc="delete, resume, ask or raise")
 
     # what is learned from
-    cvdp_jsonl_path: str = chz.field(default="bundled", doc="a CVDP JSONL file or folder, or `bundled`")
+    cvdp_jsonl_path: str = chz.field(default="bundled", doc="a CVDP JSONL file or folder, `bundled` or `generated`")
     problems: str = chz.field(default="", doc="only these problem ids, families or globs, separated by commas")
+    generated_problems: int = chz.field(default=800, doc="how many problems `generated` draws")
     limit: int = chz.field(default=0, doc="only the first so many problems; 0 for all")
     system: str = chz.field(default="default", doc="the system message: default or spec-aware")
     heldout_fraction: float = chz.field(default=0.2, doc="share of families that is held out")
@@ -73,6 +74,7 @@ class Config:
 
     # looking
     eval_every: int = chz.field(default=10, doc="evaluate on held-out problems every so many steps; 0: never")
+    eval_problems: int = chz.field(default=0, doc="at most so many held-out problems; 0 for all")
     eval_samples: int = chz.field(default=1, doc="answers to each held-out problem")
     eval_temperature: float = chz.field(default=0.0, doc="of sampling in evaluations; 0: the likeliest token")
     save_every: int = chz.field(default=5, doc="checkpoint every so many steps; 0: at the end only")

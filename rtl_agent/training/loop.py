@@ -145,8 +145,7 @@ class Loop:
         return group.differs or group.advised or self.config.groups_without_signal == "keep"
 
     async def _evaluate(self, steps_done: int) -> dict[str, float]:
-        problems = self.classroom.heldout
-        if not problems or not self.config.eval_every:
+        if not self.classroom.tests or not self.config.eval_every:
             return {}
         self.display.doing("evaluating")
         policy = Policy(
@@ -156,7 +155,7 @@ class Loop:
             seed_of(self.config.seed, "eval"),
             Clock(),
         )
-        found: Evaluation = await evaluate(self.classroom, problems, policy, self.config.eval_samples)
+        found: Evaluation = await evaluate(self.classroom, policy, self.config.eval_samples)
         episodes = [record for group in found.groups for record in records(group, steps_done)]
         self.run.log_rollouts(steps_done, episodes, kind="eval")
         value = found.metrics.get("test/env/all/reward/total")

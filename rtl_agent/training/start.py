@@ -19,12 +19,13 @@ from rtl_agent.grading import GradeCache, Grader, default_cache_path
 from rtl_agent.runs import Checkpoint, Run, RunError
 from rtl_agent.teachers import Teacher
 from rtl_agent.training.advantages import Signal
-from rtl_agent.training.classroom import Classroom, chosen, open_classroom
+from rtl_agent.training.classroom import Classroom, open_classroom
 from rtl_agent.training.config import Config, Distill
 from rtl_agent.training.display import Display
 from rtl_agent.training.errors import BackendGone, BadConfig, TrainingError
 from rtl_agent.training.loop import Loop, ensure_steps, first_step
 from rtl_agent.training.parse import warnings
+from rtl_agent.training.sources import problem_sets
 from rtl_agent.training.student import Student
 from rtl_agent.training.trackers import Trackers
 from rtl_agent.training.vocabulary import check_same_vocabulary
@@ -36,6 +37,7 @@ FIXED = (
     "mode", "student", "teacher", "seed", "batch_size", "group_size", "cvdp_jsonl_path", "problems", "limit",
     "lora_rank", "renderer_name", "system", "max_tokens", "temperature", "loss_fn", "num_substeps", "heldout",
     "heldout_fraction", "split_seed", "load_checkpoint_path",
+    "generated_problems",
 )  # fmt: skip
 WATCH_SECONDS = 1.0
 
@@ -58,7 +60,7 @@ async def _run(config: Config, console: Console) -> Path:
     renderer = config.renderer_name or default_renderer(config.student)
     for text in (*warnings(config), *warnings_for(config.student, renderer, config.max_tokens)):
         console.print(f"warning: {text}", style="yellow", highlight=False, markup=False, soft_wrap=True)
-    problems = chosen(config)
+    sets = problem_sets(config)
     async with AsyncExitStack() as stack:
         run = stack.enter_context(
             Run.create(_log_path(config), described(config), if_exists=config.behavior_if_log_dir_exists, fixed=FIXED)
@@ -79,7 +81,7 @@ async def _run(config: Config, console: Console) -> Path:
         context = await _context(connection, config.student)
         if config.max_tokens >= context:
             raise BadConfig(f"max_tokens={config.max_tokens}: a prompt and its answer have {context} tokens in all")
-        classroom = open_classroom(config, problems, renderer, grader, prompt_room=context - config.max_tokens)
+        classroom = open_classroom(config, sets, renderer, grader, prompt_room=context - config.max_tokens)
         for text in classroom.left_out:
             log.info("%s", text)
         total = config.max_steps or len(classroom.dataset)
@@ -173,7 +175,7 @@ def _headline(config: Config, classroom: Classroom, run: Run, total: int, first:
     resumed = f", going on at step {first}" if first else ""
     return (
         f"{config.mode}: {config.student}{taught} on {config.backend}; {len(classroom.dataset.problems)} problems, "
-        f"{len(classroom.heldout)} held out; {total} steps{resumed}; {run.path}"
+        f"{sum(map(len, classroom.tests.values()))} held out; {total} steps{resumed}; {run.path}"
     )
 
 

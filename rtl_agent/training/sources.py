@@ -1,0 +1,74 @@
+"""Which problems a run learns from, and which it is tested on."""
+
+import fnmatch
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rtl_agent.envs import gradable, partition
+from rtl_agent.problems import BadRecord, NoSuchProblems, Problem, Split, load_problems
+from rtl_agent.problems.generate import HELD_OUT_WHOLE, TRAINED, generate
+from rtl_agent.training.config import Config
+from rtl_agent.training.errors import BadConfig
+
+GENERATED = "generated"
+TEST, NEW = "test", "new"  # prefixes of metrics: problems of the held-out side, and families never trained on
+TEST_SEED = 77_000
+
+
+@dataclass(frozen=True)
+class ProblemSets:
+    """`tests` by the prefix of their metrics; empty sets are left out."""
+
+    train: tuple[Problem, ...]
+    tests: Mapping[str, tuple[Problem, ...]] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
+
+
+def problem_sets(config: Config) -> ProblemSets:
+    """From files, or drawn anew by the run's seed."""
+    sets = _generated(config) if config.cvdp_jsonl_path == GENERATED else _read(config)
+    most = config.eval_problems or None
+    tests = {name: problems[:most] for name, problems in sets.tests.items() if problems}
+    return ProblemSets(sets.train[: config.limit or None], tests, sets.left_out)
+
+
+def _read(config: Config) -> ProblemSets:
+    try:
+        problems = load_problems(config.cvdp_jsonl_path)
+    except (BadRecord, NoSuchProblems, OSError) as error:
+        raise BadConfig(f"cvdp_jsonl_path={config.cvdp_jsonl_path}: {error}") from error
+    found, left_out = gradable(_named(config, problems))
+    if not found:
+        first = f" ({left_out[0]})" if left_out else ""
+        raise BadConfig(f"{config.cvdp_jsonl_path} has no problem that can be asked in one turn and graded here{first}")
+    if not config.heldout:
+        return ProblemSets(tuple(found), {}, tuple(left_out))
+    sides = partition(found, held_out=config.heldout_fraction, seed=config.split_seed)
+    return ProblemSets(sides.train, {TEST: sides.held_out}, tuple(left_out))
+
+
+def _generated(config: Config) -> ProblemSets:
+    """The families that `problems` names, or all. Tests are the same for every seed of a run."""
+    families = [name for name in TRAINED if _matches(config, f"{GENERATED}_{name}", name)]
+    if not families:
+        raise BadConfig(f"problems={config.problems}: the families are {', '.join(TRAINED)}")
+    train = generate(config.seed, config.generated_problems, families=families)
+    if not config.heldout:
+        return ProblemSets(tuple(train))
+    count = config.eval_problems or 8 * len(families)
+    tests = {TEST: tuple(generate(TEST_SEED, count, families=families, split=Split.HELD_OUT))}
+    if not config.problems:
+        tests[NEW] = tuple(generate(TEST_SEED, count, families=HELD_OUT_WHOLE, split=Split.HELD_OUT))
+    return ProblemSets(tuple(train), tests)
+
+
+def _named(config: Config, problems: Sequence[Problem]) -> list[Problem]:
+    found = [problem for problem in problems if _matches(config, problem.id, problem.family)]
+    if not found:
+        raise BadConfig(f"problems={config.problems}: nothing in {config.cvdp_jsonl_path} has such an id or family")
+    return found
+
+
+def _matches(config: Config, *names: str) -> bool:
+    patterns = [pattern.strip() for pattern in config.problems.split(",") if pattern.strip()]
+    return not patterns or any(fnmatch.fnmatchcase(name, pattern) for name in names for pattern in patterns)

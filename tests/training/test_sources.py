@@ -1,0 +1,44 @@
+"""Which problems a run learns from, and which it is tested on."""
+
+import pytest
+
+from rtl_agent.problems.generate import HELD_OUT_WHOLE
+from rtl_agent.training.errors import BadConfig
+from rtl_agent.training.parse import parse
+from rtl_agent.training.sources import problem_sets
+
+GENERATED = ["cvdp_jsonl_path=generated", "generated_problems=24", "eval_problems=12"]
+
+
+def test_the_bundled_problems_are_split_by_family() -> None:
+    sets = problem_sets(parse("rl", []))
+    train = {problem.family for problem in sets.train}
+    assert train
+    assert sets.tests["test"]
+    assert train.isdisjoint(problem.family for problem in sets.tests["test"])
+    assert any("agentic" in text for text in sets.left_out)
+
+
+def test_generated_problems_are_drawn_by_the_seed_and_tested_on_the_same_ones() -> None:
+    first, again, other = (problem_sets(parse("rl", [*GENERATED, f"seed={seed}"])) for seed in (1, 1, 2))
+    assert [problem.id for problem in first.train] == [problem.id for problem in again.train]
+    assert {problem.id for problem in first.train}.isdisjoint(problem.id for problem in other.train)
+    assert first.tests.keys() == {"test", "new"}
+    for name in ("test", "new"):
+        assert [one.id for one in first.tests[name]] == [one.id for one in other.tests[name]]
+        assert {one.id for one in first.tests[name]}.isdisjoint(one.id for one in first.train)
+    whole = {f"generated_{name}" for name in HELD_OUT_WHOLE}
+    assert {problem.family for problem in first.tests["new"]} <= whole
+    assert whole.isdisjoint(problem.family for problem in first.train)
+
+
+def test_families_can_be_chosen() -> None:
+    sets = problem_sets(parse("rl", [*GENERATED, "problems=mux,gray"]))
+    assert {problem.family for problem in sets.train} == {"generated_mux", "generated_gray"}
+    with pytest.raises(BadConfig, match="the families are"):
+        problem_sets(parse("rl", [*GENERATED, "problems=cpu"]))
+
+
+def test_everything_can_be_trained_on() -> None:
+    assert problem_sets(parse("rl", ["heldout=false"])).tests == {}
+    assert len(problem_sets(parse("rl", ["heldout=false", "limit=3"])).train) == 3
