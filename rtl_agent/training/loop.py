@@ -89,8 +89,7 @@ class Loop:
             groups.append(group)
             if self._teaches(group):
                 lesson = lesson_of(group, self.signal)
-                with clock.during("train"):
-                    passes.append(await self.student.submit(lesson))
+                passes.append(await self.student.submit(lesson, clock))
                 lessons.append(lesson)
                 waiting += 1
             if waiting and len(groups) % per_substep == 0:

@@ -1,5 +1,6 @@
 """The model that learns: passes, optimiser steps, snapshots and checkpoints, with faults in words."""
 
+import asyncio
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,18 +8,22 @@ from typing import Any
 
 import numpy as np
 import tinker
+from tinker.types import LossFnType
 
 from rtl_agent.training.advantages import Floats, Lesson
+from rtl_agent.training.clock import Clock
 from rtl_agent.training.config import LossFn
 from rtl_agent.training.errors import LossNotFinite
+
+Result = tinker.ForwardBackwardOutput
 
 
 @dataclass(frozen=True)
 class Passes:
-    """Submitted and on their way: the passes of one group, in order."""
+    """Submitted and on their way: the passes of one group. None where there was nothing to train on."""
 
-    policy: Any  # an APIFuture; None where there was nothing to train on
-    imitation: Any
+    policy: asyncio.Task[Result] | None = None
+    imitation: asyncio.Task[Result] | None = None
 
 
 @dataclass(frozen=True)
@@ -29,14 +34,25 @@ class Student:
     loss_fn: LossFn
     grad_clip_norm: float
 
-    async def submit(self, lesson: Lesson) -> Passes:
+    async def submit(self, lesson: Lesson, clock: Clock) -> Passes:
         """Queue a group's passes; gradients add up until `step`."""
         policy = imitation = None
         if lesson.policy:
-            policy = await self.client.forward_backward_async(list(lesson.policy), loss_fn=self.loss_fn)
+            policy = await self._pass(lesson.policy, self.loss_fn, clock)
         if lesson.imitation:
-            imitation = await self.client.forward_backward_async(list(lesson.imitation), loss_fn="cross_entropy")
+            imitation = await self._pass(lesson.imitation, "cross_entropy", clock)
         return Passes(policy, imitation)
+
+    async def _pass(self, data: Sequence[tinker.Datum], loss_fn: LossFnType, clock: Clock) -> asyncio.Task[Result]:
+        """In the server's queue when this returns; the task waits for the result, and the clock with it."""
+        queued = await self.client.forward_backward_async(list(data), loss_fn=loss_fn)
+
+        async def result() -> Result:
+            with clock.during("train"):
+                done: Result = await queued
+                return done
+
+        return asyncio.create_task(result())
 
     async def step(self, learning_rate: float) -> Any:
         """Queue an optimiser step."""
@@ -69,7 +85,7 @@ class Student:
         return (await state).path, (await sampler).path
 
 
-def finite(done: Any, name: str) -> float:
+def finite(done: Result, name: str) -> float:
     loss = float(done.metrics.get("loss:sum", 0.0))
     if not math.isfinite(loss):
         raise LossNotFinite(
