@@ -32,7 +32,7 @@ def test_the_engine_offers_them_with_their_sizes() -> None:
     engine = TorchEngine()
     sizes = {info.name: info.parameters for info in engine.models()}
     assert 0.9e6 < sizes["rtl-agent/student"] < 1.3e6
-    assert 4e6 < sizes["rtl-agent/teacher"] < 5.5e6
+    assert 2e6 < sizes["rtl-agent/teacher"] < 5.5e6
     sample = engine.base_snapshot("rtl-agent/student").sample(SampleRequest([1, 2], 4, seed=0)).result(timeout=60)
     assert len(sample.tokens) == 4
     engine.close()
