@@ -11,7 +11,6 @@ import asyncio
 import json
 import sys
 import time
-from collections import Counter
 from dataclasses import asdict, dataclass, field
 from pathlib import Path as File
 from statistics import median
@@ -50,8 +49,8 @@ class Tally:
 @dataclass
 class Report:
     families: dict[str, Tally] = field(default_factory=lambda: {name: Tally() for name in (*TRAINED, *HELD_OUT_WHOLE)})
-    kinds: Counter[str] = field(default_factory=Counter)  # near misses by name
-    equivalent: Counter[str] = field(default_factory=Counter)
+    kinds: dict[str, int] = field(default_factory=dict)  # near misses by name; asdict cannot copy a Counter
+    equivalent: dict[str, int] = field(default_factory=dict)
     surprises: list[str] = field(default_factory=list)
 
     def total(self) -> Tally:
@@ -87,12 +86,13 @@ async def check(instance: Instance, grader: Grader, report: Report) -> None:
     for mutant, judged in zip(wrong, grades, strict=True):
         if mutant.may_be_equivalent:
             tally.equivalent += 1
-            report.equivalent[f"{family}: {mutant.name}"] += 1
+            key = f"{family}: {mutant.name}"
+            report.equivalent[key] = report.equivalent.get(key, 0) + 1
             expected = Outcome.PASSED
         else:
             tally.mutants += 1
             tally.mutants_failed += judged.outcome is Outcome.FAILED
-            report.kinds[mutant.name] += 1
+            report.kinds[mutant.name] = report.kinds.get(mutant.name, 0) + 1
             expected = Outcome.FAILED
         if judged.outcome is not expected:
             report.surprises.append(f"{problem.id}: {mutant.name} {judged.outcome}, {instance.spec.choices}")
@@ -143,7 +143,7 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="print the numbers for programs")
     given = parser.parse_args()
     report = asyncio.run(run(chosen(given.count, given.seed), given.jobs, given.minutes))
-    command = f"python scripts/check_generated.py --count {given.count} --seed {given.seed}"
+    command = f"python scripts/check_generated.py --count {given.count} --seed {given.seed} --minutes {given.minutes:g}"
     text = as_markdown(report, command)
     if given.write:
         before, _, rest = DOCUMENT.read_text().partition(BEGIN)
