@@ -8,7 +8,12 @@ from rtl_agent.bench.report import Table
 
 PLACE = Path("docs/benchmarks.md")
 SECTIONS = ("grader", "throughput", "soak", "backend")
-TITLES = {"grader": "CPU for each grade", "throughput": "Throughput and memory", "soak": "Thousands of grades in a row"}
+TITLES = {
+    "grader": "CPU for each grade",
+    "throughput": "Throughput and memory",
+    "soak": "Thousands of grades in a row",
+    "backend": "Sampling and training on our own server",
+}
 _HEAD = """\
 # Benchmarks
 
