@@ -24,11 +24,15 @@ _SEED: Mapping[str, object] = {
 
 PRESETS: Mapping[str, Mapping[str, object]] = {
     "none": {},
-    # Everything on this machine's CPU: small models, all weights, short answers.
+    # Everything on this machine's CPU: small models, all weights, short questions and answers.
     "embedded": {
         "backend": "embedded",
+        "cvdp_jsonl_path": "generated",
+        "generated_problems": 200,
+        "eval_problems": 24,
+        "system": "short",
         "lora_rank": 0,
-        "max_tokens": 448,
+        "max_tokens": 256,
         "learning_rate": 3e-4,
         "kl_penalty_coef": 0.5,
         "forward_kl_coef": 0.5,

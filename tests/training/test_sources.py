@@ -11,7 +11,7 @@ GENERATED = ["cvdp_jsonl_path=generated", "generated_problems=24", "eval_problem
 
 
 def test_the_bundled_problems_are_split_by_family() -> None:
-    sets = problem_sets(parse("rl", []))
+    sets = problem_sets(parse("rl", ["cvdp_jsonl_path=bundled"]))
     train = {problem.family for problem in sets.train}
     assert train
     assert sets.tests["test"]
@@ -40,5 +40,5 @@ def test_families_can_be_chosen() -> None:
 
 
 def test_everything_can_be_trained_on() -> None:
-    assert problem_sets(parse("rl", ["heldout=false"])).tests == {}
-    assert len(problem_sets(parse("rl", ["heldout=false", "limit=3"])).train) == 3
+    assert problem_sets(parse("rl", ["cvdp_jsonl_path=bundled", "heldout=false"])).tests == {}
+    assert len(problem_sets(parse("rl", ["cvdp_jsonl_path=bundled", "heldout=false", "limit=3"])).train) == 3
