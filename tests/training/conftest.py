@@ -98,7 +98,7 @@ def taught(server: Connection, gates: Path) -> str:
     renderer = renderer_for("rtl_agent", tokenizer_for(STUDENT))
     data = []
     for problem, expression in zip(problems, GATES.values(), strict=True):
-        asked = prompt_for(problem, renderer).tokens
+        asked = prompt_for(problem, renderer, system="short").tokens
         said = renderer.tokenizer.encode(answer(expression) + "<|im_end|>")
         tokens = [*asked, *said]
         data.append(
