@@ -1,6 +1,7 @@
 """Every option of a run, with the names that the seed experiments and tinker-cookbook's users know."""
 
-from typing import Literal
+from dataclasses import replace
+from typing import Any, Literal
 
 import chz
 
@@ -98,19 +99,13 @@ class Config:
         """The preset, with single weights replaced."""
         if self.reward not in REWARDS:
             raise BadConfig(f"reward={self.reward}: choose from {', '.join(REWARDS)}")
-        preset = REWARDS[self.reward]
-        given = {
+        given: dict[str, Any] = {
             "format": self.format_coef,
             "interface": self.interface_coef,
             "syntax": self.syntax_coef,
             "tests": self.test_coef,
         }
-        parts = {name: preset_value(preset, name) if value is None else value for name, value in given.items()}
-        return RewardWeights(**parts, partial=preset.partial)
-
-
-def preset_value(weights: RewardWeights, name: str) -> float:
-    return float(getattr(weights, name))
+        return replace(REWARDS[self.reward], **{name: value for name, value in given.items() if value is not None})
 
 
 @chz.chz

@@ -20,6 +20,12 @@ class BackendGone(TrainingError):
 
 
 class LossNotFinite(TrainingError):
-    """The loss became NaN or infinite."""
+    """The loss, or what a student computes, became NaN or infinite."""
 
     exit_code = 4
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            f"{what} became NaN or infinite: lower learning_rate, or set grad_clip_norm=1.0, and resume from the last "
+            "checkpoint"
+        )

@@ -7,7 +7,8 @@ the weights.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,16 +86,17 @@ class Loop:
         waiting = 0
         steps: list[Any] = []
         per_substep = -(-self.config.batch_size // self.config.num_substeps)
-        async for group in self._groups(step, policy):
-            groups.append(group)
-            if self._teaches(group):
-                lesson = lesson_of(group, self.signal)
-                passes.append(await self.student.submit(lesson, clock))
-                lessons.append(lesson)
-                waiting += 1
-            if waiting and len(groups) % per_substep == 0:
-                steps.append(await self.student.step(rate))
-                waiting = 0
+        async with aclosing(self._groups(step, policy)) as played:  # whatever fails, no episode goes on alone
+            async for group in played:
+                groups.append(group)
+                if self._teaches(group):
+                    lesson = lesson_of(group, self.signal)
+                    passes.append(await self.student.submit(lesson, clock))
+                    lessons.append(lesson)
+                    waiting += 1
+                if waiting and len(groups) % per_substep == 0:
+                    steps.append(await self.student.step(rate))
+                    waiting = 0
         if waiting:
             steps.append(await self.student.step(rate))
         with clock.during("train"):
@@ -118,7 +120,7 @@ class Loop:
         tokens = metrics.get("env/all/total_ac_tokens", 0.0)
         return metrics | times | {"throughput/tokens_per_second": tokens / max(times["time/total"], 1e-9)}
 
-    async def _groups(self, step: int, policy: Policy) -> AsyncIterator[Group]:
+    async def _groups(self, step: int, policy: Policy) -> AsyncGenerator[Group, None]:
         """The step's groups in the order of the data set; all of them run meanwhile."""
         problems = list(self.classroom.batch(step))
         tasks = [asyncio.create_task(self._group(problem, policy)) for problem in problems]

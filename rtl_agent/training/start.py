@@ -22,7 +22,7 @@ from rtl_agent.training.advantages import Signal
 from rtl_agent.training.classroom import Classroom, open_classroom
 from rtl_agent.training.config import Config, Distill
 from rtl_agent.training.display import Display
-from rtl_agent.training.errors import BackendGone, BadConfig, TrainingError
+from rtl_agent.training.errors import BackendGone, BadConfig, LossNotFinite, TrainingError
 from rtl_agent.training.loop import Loop, ensure_steps, first_step
 from rtl_agent.training.parse import warnings
 from rtl_agent.training.sources import problem_sets
@@ -53,6 +53,8 @@ def start(config: Config, console: Console) -> Path:
     except (ServerDied, tinker.APIConnectionError) as error:
         raise BackendGone(f"{error}\nWhat was done is kept: behavior_if_log_dir_exists=resume goes on") from error
     except tinker.TinkerError as error:
+        if "not finite" in str(error) or "not a finite" in str(error):  # said by our own server before a loss is told
+            raise LossNotFinite("what the student computes") from error
         raise TrainingError(f"the server refused: {error}") from error
 
 

@@ -88,8 +88,5 @@ class Student:
 def finite(done: Result, name: str) -> float:
     loss = float(done.metrics.get("loss:sum", 0.0))
     if not math.isfinite(loss):
-        raise LossNotFinite(
-            f"the {name} loss became {loss}: lower learning_rate, or set grad_clip_norm=1.0, and resume from the last "
-            "checkpoint"
-        )
+        raise LossNotFinite(f"the {name} loss")
     return loss

@@ -22,7 +22,7 @@ def install():
     """Route every import from outside the Python installation through frozen directories; also renamed modules."""
     sys.path_hooks.insert(0, _finder_for)
     for path in [path for path in sys.path_importer_cache if not is_trusted(path)]:
-        del sys.path_importer_cache[path]  # the others stay: listing site-packages again costs milliseconds
+        del sys.path_importer_cache[path]  # the others stay: they would list site-packages anew
     sys.meta_path.append(_RunnerAlias())
     return Guard()
 

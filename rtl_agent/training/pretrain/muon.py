@@ -1,4 +1,4 @@
-"""Muon for matrices, AdamW for the rest: on these small models it needs about a third of the tokens of AdamW alone.
+"""Muon for matrices, AdamW for the rest.
 
 Muon steps along the momentum with its singular values made equal, so that rare directions learn as fast as common ones.
 """
