@@ -53,7 +53,7 @@ def start(config: Config, console: Console) -> Path:
     except (ServerDied, tinker.APIConnectionError) as error:
         raise BackendGone(f"{error}\nWhat was done is kept: behavior_if_log_dir_exists=resume goes on") from error
     except tinker.TinkerError as error:
-        if "not finite" in str(error) or "not a finite" in str(error):  # said by our own server before a loss is told
+        if "not finite" in str(error):  # said by our own server before a loss is told
             raise LossNotFinite("what the student computes") from error
         raise TrainingError(f"the server refused: {error}") from error
 
