@@ -125,7 +125,7 @@ def test_a_loss_that_is_not_finite_changes_nothing(engine: TorchEngine, small: s
     # The longest goes first: the bad one comes after a batch that passed.
     bad = _example(9, weights=np.full(9, np.nan, dtype=np.float32))
     long = [_example(500, seed) for seed in range(5)]
-    with pytest.raises(EngineError, match="loss is nan; the gradients were left as they were"):
+    with pytest.raises(EngineError, match="loss is nan; not finite, so the gradients are as they were"):
         model.forward_backward([*long, bad], "cross_entropy", {})
     assert all(torch.equal(value, before[name]) for name, value in _gradients(model).items())
 
