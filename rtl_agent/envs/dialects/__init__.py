@@ -1,0 +1,5 @@
+"""Tool-call formats: how a model is told its tools, how its calls are read, and how it is shown the results."""
+
+from rtl_agent.envs.dialects.dialect import Dialect, ToolCall, ToolResult, ToolSpec, Turn
+
+__all__ = ["Dialect", "ToolCall", "ToolResult", "ToolSpec", "Turn"]
