@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 CONFIG, METRICS, CHECKPOINTS, LOGS = "config.json", "metrics.jsonl", "checkpoints.jsonl", "logs.log"
-CODE_DIFF, REPORT, LOCK = "code.diff", "report.html", ".lock"
+CODE_DIFF, REPORT, LOCK, HELD_OUT = "code.diff", "report.html", ".lock", "held_out.jsonl"
 ROLLOUTS, CHECKPOINT_FOLDER = "rollouts", "checkpoints"
 
 _ROLLOUT_NAME = re.compile(r"([a-z]+)_(\d{6,})\.jsonl")
@@ -14,7 +14,7 @@ _ROLLOUT_NAME = re.compile(r"([a-z]+)_(\d{6,})\.jsonl")
 
 @dataclass(frozen=True)
 class RolloutFile:
-    """The episodes of one step (`step_000012.jsonl`) or of one evaluation (`eval_000010.jsonl`)."""
+    """The episodes of a step (`step_000012.jsonl`), an evaluation (`eval_000010.jsonl`), or the teacher's own."""
 
     path: Path
     kind: str

@@ -43,11 +43,15 @@ class RunRecord:
         return list(names)
 
     def episodes(self, kind: str = "step") -> Iterator[dict[str, Any]]:
-        """Every episode of training (`step`) or of the evaluations (`eval`), in order, each with its step."""
+        """Every episode of training (`step`), evaluations (`eval`) or a `teacher`, in order, each with its step."""
         for file in layout.rollout_files(self.path):
             if file.kind == kind:
                 for episode in read_lines(file.path):
                     yield {"step": file.step, **episode}
+
+    def held_out(self) -> list[dict[str, Any]]:
+        """The problems of the evaluations, with their references; none in runs of other writers."""
+        return list(read_lines(self.path / layout.HELD_OUT))
 
 
 def read_run(path: str | Path) -> RunRecord:

@@ -109,9 +109,17 @@ class Run:
         self._last_step = step
 
     def log_rollouts(self, step: int, episodes: Sequence[Mapping[str, Any]], kind: str = "step") -> None:
-        """Every episode of a step (`step`) or of an evaluation (`eval`), in one file that is there whole or not."""
+        """Every episode of a step, an evaluation (`eval`) or a `teacher`, in one file that is there whole or not."""
         lines = "".join(to_line(episode) + "\n" for episode in episodes)
         write_whole(layout.rollout_path(self.path, kind, step), lines.encode())
+
+    def has_rollouts(self, kind: str) -> bool:
+        return any(file.kind == kind for file in layout.rollout_files(self.path))
+
+    def write_held_out(self, problems: Sequence[Mapping[str, Any]]) -> None:
+        """What the evaluations ask, with references: once for a run, so that no episode need repeat it."""
+        lines = "".join(to_line(problem) + "\n" for problem in problems)
+        write_whole(self.path / layout.HELD_OUT, lines.encode())
 
     def add_checkpoint(self, checkpoint: Checkpoint) -> None:
         """To be called once the weights are saved: a line here means that they can be loaded."""

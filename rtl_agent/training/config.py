@@ -114,6 +114,7 @@ class Distill(Config):
 
     student_model: str = chz.field(default=STUDENT, doc="the model that learns")
     teacher_model: str = chz.field(default=TEACHER, doc="the model that advises")
+    eval_teacher: bool = chz.field(default=False, doc="the teacher answers the held-out problems, too, once")
     kl_penalty_coef: float = chz.field(default=1.0, doc="weight of log p_student - log p_teacher in the advantage")
     kl_discount_factor: float = chz.field(default=0.0, doc="how much of later tokens' KL an earlier token bears")
     forward_kl_coef: float = chz.field(default=0.0, doc="weight of cross-entropy to the teacher's likeliest tokens")

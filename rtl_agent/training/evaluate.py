@@ -1,8 +1,11 @@
-"""How good the student is at problems of families that it never trains on."""
+"""How good a model, the student or its teacher, is at problems that nobody trains on."""
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from rtl_agent.problems import Problem
 from rtl_agent.training.classroom import Classroom
 from rtl_agent.training.group import Group
 from rtl_agent.training.metrics import episode_metrics
@@ -28,3 +31,18 @@ async def evaluate(classroom: Classroom, policy: Policy, samples: int) -> Evalua
         everything += groups
     metrics["time/eval"] = policy.clock.metrics()["time/total"]
     return Evaluation(tuple(everything), metrics)
+
+
+def held_out(tests: Mapping[str, tuple[Problem, ...]]) -> list[dict[str, Any]]:
+    """The problems of every test set as the run keeps them: beside the answers, a report needs what was asked."""
+    return [
+        {
+            "problem_id": problem.id,
+            "set": name,
+            "family": problem.family,
+            "specification": problem.prompt,
+            "reference": dict(problem.reference) if problem.reference else None,
+        }
+        for name, problems in tests.items()
+        for problem in problems
+    ]

@@ -12,6 +12,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
+import tinker
 from tinker_cookbook.rl.metrics import compute_post_kl
 
 from rtl_agent.problems import Problem
@@ -47,6 +48,7 @@ class Loop:
     trackers: Trackers
     total: int
     best: float | None = None
+    tested_teacher: tinker.SamplingClient | None = None
 
     async def train(self, first: int) -> None:
         """Steps first..total-1. An evaluation is in the line of the step after it; the last one has its own line."""
@@ -149,22 +151,26 @@ class Loop:
         if not self.classroom.tests or not self.config.eval_every:
             return {}
         self.display.doing("evaluating")
-        policy = Policy(
-            self.client,
-            self.config.max_tokens,
-            self.config.eval_temperature,
-            seed_of(self.config.seed, "eval"),
-            Clock(),
-        )
-        found: Evaluation = await evaluate(self.classroom, policy, self.config.eval_samples)
-        episodes = [record for group in found.groups for record in records(group, steps_done)]
-        self.run.log_rollouts(steps_done, episodes, kind="eval")
+        level: dict[str, float] = {}
+        if self.tested_teacher is not None and not self.run.has_rollouts("teacher"):
+            tested = await self._test(self.tested_teacher, steps_done, "teacher")
+            level = {f"teacher/{name}": value for name, value in tested.metrics.items()}
+        found = await self._test(self.client, steps_done, "eval")
         value = found.metrics.get("test/env/all/reward/total")
         if value is not None and (self.best is None or value > self.best):
             self.best = value
             await self._save(f"{steps_done:06d}-best", steps_done, best=True)
         self.display.doing("training")
-        return found.metrics
+        return found.metrics | level
+
+    async def _test(self, client: tinker.SamplingClient, steps_done: int, kind: str) -> Evaluation:
+        """Every test set, asked of the student or its teacher in the same way; the answers are kept."""
+        temperature, seed = self.config.eval_temperature, seed_of(self.config.seed, "eval")
+        policy = Policy(client, self.config.max_tokens, temperature, seed, Clock())
+        found = await evaluate(self.classroom, policy, self.config.eval_samples)
+        episodes = [record for group in found.groups for record in records(group, steps_done)]
+        self.run.log_rollouts(steps_done, episodes, kind=kind)
+        return found
 
     async def _save(self, name: str, steps_done: int, *, best: bool = False) -> None:
         """The line is written when the weights are there, so that what it names can be loaded."""

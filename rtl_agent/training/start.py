@@ -23,6 +23,7 @@ from rtl_agent.training.classroom import Classroom, open_classroom
 from rtl_agent.training.config import Config, Distill
 from rtl_agent.training.display import Display
 from rtl_agent.training.errors import BackendGone, BadConfig, LossNotFinite, TrainingError
+from rtl_agent.training.evaluate import held_out
 from rtl_agent.training.loop import Loop, ensure_steps, first_step
 from rtl_agent.training.parse import warnings
 from rtl_agent.training.sources import problem_sets
@@ -86,6 +87,7 @@ async def _run(config: Config, console: Console) -> Path:
         classroom = open_classroom(config, sets, renderer, grader, prompt_room=context - config.max_tokens)
         for text in classroom.left_out:
             log.info("%s", text)
+        run.write_held_out(held_out(classroom.tests))
         total = config.max_steps or len(classroom.dataset)
         first, checkpoint = first_step(run)
         ensure_steps(total, first)
@@ -104,6 +106,7 @@ async def _run(config: Config, console: Console) -> Path:
             trackers=trackers,
             total=total,
             best=checkpoint.extra.get("best") if checkpoint else None,
+            tested_teacher=await _tested_teacher(connection, config),
         )
         await _while_alive(connection, loop.train(first))
         return run.path
@@ -160,10 +163,21 @@ async def _student(connection: Connection, config: Config, checkpoint: Checkpoin
 async def _teacher(connection: Connection, config: Config) -> Teacher | None:
     if not isinstance(config, Distill) or not (config.kl_penalty_coef or config.forward_kl_coef):
         return None
+    client = await _teacher_client(connection, config)
+    return Teacher(client, config.teacher_model, config.forward_kl_topk if config.forward_kl_coef else 0)
+
+
+async def _tested_teacher(connection: Connection, config: Config) -> tinker.SamplingClient | None:
+    """Its level can be asked for whether it advises or not."""
+    if not isinstance(config, Distill) or not config.eval_teacher:
+        return None
+    return await _teacher_client(connection, config)
+
+
+async def _teacher_client(connection: Connection, config: Distill) -> tinker.SamplingClient:
     names = (config.student_model, config.teacher_model)
     check_same_vocabulary(tokenizer_for(names[0]), tokenizer_for(names[1]), names)
-    client = await connection.service.create_sampling_client_async(base_model=config.teacher_model)
-    return Teacher(client, config.teacher_model, config.forward_kl_topk if config.forward_kl_coef else 0)
+    return await connection.service.create_sampling_client_async(base_model=config.teacher_model)
 
 
 def _signal(config: Config) -> Signal:
