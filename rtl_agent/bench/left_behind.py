@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from rtl_agent.bench.processes import descendants, open_files
+from rtl_agent.processes import descendants, open_files
 from rtl_agent.sandbox import cgroup
 
 

@@ -3,7 +3,7 @@
 import time
 from dataclasses import dataclass
 
-from rtl_agent.bench.processes import cpu_seconds_below, descendants, own_cpu_seconds
+from rtl_agent.processes import cpu_seconds_below, descendants, own_cpu_seconds
 
 
 @dataclass(frozen=True)

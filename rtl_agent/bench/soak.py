@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass, field
 
 from rtl_agent.bench.left_behind import Belongings, belongings
 from rtl_agent.bench.mixture import Sent, mixture
-from rtl_agent.bench.processes import descendants, own_rss_bytes, pss_bytes
 from rtl_agent.grading import Grade, Grader, Outcome
 from rtl_agent.grading.paths import Path
+from rtl_agent.processes import descendants, own_rss_bytes, pss_bytes
 from rtl_agent.sandbox import MIB
 from rtl_agent.toolchain import Toolchain
 

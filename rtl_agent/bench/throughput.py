@@ -8,11 +8,11 @@ from statistics import mean
 
 from rtl_agent.bench.cold import BaselineFailed, Cold
 from rtl_agent.bench.meter import Meter
-from rtl_agent.bench.processes import descendants, private_bytes, pss_bytes
 from rtl_agent.bench.subjects import fresh
 from rtl_agent.grading import Grader, Outcome
 from rtl_agent.grading.paths import Path
 from rtl_agent.problems import Problem
+from rtl_agent.processes import descendants, private_bytes, pss_bytes
 from rtl_agent.sandbox import MIB, BubblewrapSandbox
 from rtl_agent.toolchain import Toolchain
 

@@ -1,4 +1,4 @@
-"""`rtl-agent train distill | rl key=value ...`: options as tinker-cookbook's users write them."""
+"""`rtl-agent train distill | rl | supervised key=value ...`: options as tinker-cookbook's users write them."""
 
 import sys
 from typing import Annotated
@@ -26,6 +26,12 @@ def distill(words: _WORDS = None) -> None:
 def rl(words: _WORDS = None) -> None:
     """A student learns from the reward alone."""
     _train("rl", words or [])
+
+
+@app.command("supervised", context_settings=_AS_WRITTEN)
+def supervised(words: _WORDS = None) -> None:
+    """A student learns the problems' references: the control of a comparison."""
+    _train("supervised", words or [])
 
 
 def _train(mode: str, words: list[str]) -> None:

@@ -19,6 +19,11 @@ class RewardWeights:
     def of(self, stage: StageName) -> float:
         return float(getattr(self, stage.value))
 
+    @property
+    def total(self) -> float:
+        """What a design earns that passes every stage."""
+        return sum(self.of(stage) for stage in StageName)
+
 
 STAGED = RewardWeights()
 GRADED = RewardWeights(interface=0.2, partial=True)

@@ -1,6 +1,6 @@
 """Rewards and advice -> what is trained on.
 
-    advantage(token) = reward - mean reward of its group
+    advantage(token) = reward_coef * (reward - mean reward of its group)
                      - kl_penalty_coef * (log p_student - log p_teacher)
 
 and beside it soft targets: cross-entropy to the teacher's likeliest tokens at the student's own positions, which keeps
@@ -28,13 +28,25 @@ class Signal:
     kl_penalty_coef: float = 0.0
     kl_discount_factor: float = 0.0
     forward_kl_coef: float = 0.0
+    reward_coef: float = 1.0
+    full_reward: float = 0.0  # if above 0, a rollout's advice counts by its share of it
+
+    @property
+    def has_policy(self) -> bool:
+        """Whether any advantage can differ from 0; a pass over zeros would cost as much as one that teaches."""
+        return bool(self.reward_coef or self.kl_penalty_coef)
+
+    def trust(self, reward: float) -> float:
+        """How much the advice on a rollout of this reward counts."""
+        return reward / self.full_reward if self.full_reward > 0 else 1.0
 
 
 @dataclass(frozen=True)
 class Lesson:
     """What one group teaches. `policy` goes to the policy loss, `imitation` to cross_entropy.
 
-    `sampled` and `mask` belong to `policy`, datum for datum: logprobs at sampling time, and 1 on action tokens.
+    `sampled` and `mask` belong to the rollouts, datum for datum, and so to `policy` unless that is empty: logprobs at
+    sampling time, and 1 on action tokens.
     """
 
     policy: tuple[tinker.Datum, ...]
@@ -52,18 +64,20 @@ def lesson_of(group: Group, signal: Signal) -> Lesson:
     kl_sum = advised = 0.0
     for rollout in group.rollouts:
         advice: tuple[Advice | None, ...] = rollout.advice or (None,) * len(rollout.data)
+        trust = signal.trust(rollout.reward)
         for datum, one in zip(rollout.data, advice, strict=True):
             logprobs, mask = array(datum, "logprobs"), array(datum, "mask")
-            advantages = (rollout.reward - mean) * mask
+            advantages = signal.reward_coef * (rollout.reward - mean) * mask
             if one is not None:
                 reverse_kl = (logprobs - np.asarray(one.logprobs[1:], dtype=np.float32)) * mask
-                penalty = discounted(-signal.kl_penalty_coef * reverse_kl, signal.kl_discount_factor)
+                penalty = discounted(-signal.kl_penalty_coef * trust * reverse_kl, signal.kl_discount_factor)
                 advantages = advantages + penalty * mask
                 kl_sum += float(reverse_kl.sum())
                 advised += float(mask.sum())
                 if signal.forward_kl_coef > 0 and one.top:
-                    imitation.append(soft_targets(datum, one, mask, signal.forward_kl_coef))
-            policy.append(policy_datum(datum, advantages))
+                    imitation.append(soft_targets(datum, one, mask, signal.forward_kl_coef * trust))
+            if signal.has_policy:
+                policy.append(policy_datum(datum, advantages))
             sampled.append(logprobs)
             masks.append(mask)
     return Lesson(tuple(policy), tuple(imitation), tuple(sampled), tuple(masks), kl_sum, advised)

@@ -68,6 +68,7 @@ class Config:
     syntax_coef: float | None = chz.field(default=None, doc="for RTL that compiles")
     test_coef: float | None = chz.field(default=None, doc="for tests that pass; 0 skips the simulation")
     compile_coef: float = chz.field(default=0.0, doc="accepted for old command lines; compiling is the syntax stage")
+    reward_coef: float = chz.field(default=1.0, doc="weight of the reward in the advantage; 0 only measures it")
     timeout_seconds: float = chz.field(default=60.0, doc="longest simulation of a service")
     grading_jobs: int = chz.field(default=0, doc="grades at a time; 0: one for each core")
     workspace_dir: str = chz.field(default="", doc="accepted for old command lines; boxes are in memory")
@@ -119,6 +120,7 @@ class Distill(Config):
     kl_discount_factor: float = chz.field(default=0.0, doc="how much of later tokens' KL an earlier token bears")
     forward_kl_coef: float = chz.field(default=0.0, doc="weight of cross-entropy to the teacher's likeliest tokens")
     forward_kl_topk: int = chz.field(default=8, doc="how many of the teacher's likeliest tokens")
+    reward_weighted: bool = chz.field(default=False, doc="advice counts by the rollout's share of the full reward")
 
     @property
     def mode(self) -> str:
@@ -142,6 +144,21 @@ class RL(Config):
     @property
     def mode(self) -> str:
         return "rl"
+
+    @property
+    def student(self) -> str:
+        return self.model_name
+
+
+@chz.chz
+class Supervised(Config):
+    """A student learns the references by heart, and never from what it writes itself: the control of a comparison."""
+
+    model_name: str = chz.field(default=STUDENT, doc="the model that learns")
+
+    @property
+    def mode(self) -> str:
+        return "supervised"
 
     @property
     def student(self) -> str:

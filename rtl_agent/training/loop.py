@@ -16,6 +16,7 @@ import tinker
 from tinker_cookbook.rl.metrics import compute_post_kl
 
 from rtl_agent.problems import Problem
+from rtl_agent.processes import cpu_seconds
 from rtl_agent.runs import Checkpoint, Run
 from rtl_agent.teachers import Teacher
 from rtl_agent.training.advantages import Lesson, Signal, lesson_of
@@ -27,6 +28,7 @@ from rtl_agent.training.errors import TrainingError
 from rtl_agent.training.evaluate import Evaluation, evaluate
 from rtl_agent.training.group import Group
 from rtl_agent.training.metrics import episode_metrics, policy_metrics, signal_metrics
+from rtl_agent.training.references import reference_lesson
 from rtl_agent.training.rollouts import Policy, play_group
 from rtl_agent.training.schedule import learning_rate
 from rtl_agent.training.seeds import seed_of
@@ -70,7 +72,7 @@ class Loop:
             self.display.note(fault)
 
     async def _step(self, step: int) -> dict[str, float]:
-        clock = Clock()
+        clock, cpu = Clock(), cpu_seconds()
         policy = Policy(
             self.client, self.config.max_tokens, self.config.temperature, seed_of(self.config.seed, step), clock
         )
@@ -88,15 +90,17 @@ class Loop:
         waiting = 0
         steps: list[Any] = []
         per_substep = -(-self.config.batch_size // self.config.num_substeps)
-        async with aclosing(self._groups(step, policy)) as played:  # whatever fails, no episode goes on alone
-            async for group in played:
-                groups.append(group)
-                if self._teaches(group):
-                    lesson = lesson_of(group, self.signal)
+        seen = 0
+        async with aclosing(self._lessons(step, policy)) as taught:  # whatever fails, no episode goes on alone
+            async for group, lesson in taught:
+                seen += 1
+                if group is not None:
+                    groups.append(group)
+                if lesson is not None:
                     passes.append(await self.student.submit(lesson, clock))
                     lessons.append(lesson)
                     waiting += 1
-                if waiting and len(groups) % per_substep == 0:
+                if waiting and seen % per_substep == 0:
                     steps.append(await self.student.step(rate))
                     waiting = 0
         if waiting:
@@ -115,12 +119,23 @@ class Loop:
             **self.classroom.since(before),
             "optim/lr": rate,
             "optim/steps": float(len(steps)),
+            "time/cpu": cpu_seconds() - cpu,
         }
         if self.config.compute_post_kl and lessons:
             metrics |= await self._post_kl(groups)
         times = clock.metrics()
         tokens = metrics.get("env/all/total_ac_tokens", 0.0)
         return metrics | times | {"throughput/tokens_per_second": tokens / max(times["time/total"], 1e-9)}
+
+    async def _lessons(self, step: int, policy: Policy) -> AsyncGenerator[tuple[Group | None, Lesson | None], None]:
+        """What the step's problems teach, in their order, with the group of rollouts that it came from."""
+        if self.config.mode == "supervised":
+            for problem in self.classroom.batch(step):
+                yield None, reference_lesson(self.classroom.builder(problem, 1))
+            return
+        async with aclosing(self._groups(step, policy)) as played:
+            async for group in played:
+                yield group, lesson_of(group, self.signal) if self._teaches(group) else None
 
     async def _groups(self, step: int, policy: Policy) -> AsyncGenerator[Group, None]:
         """The step's groups in the order of the data set; all of them run meanwhile."""

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 from tinker_cookbook.rl.metric_util import compute_trajectory_metrics
 
 from rtl_agent.training.advantages import Floats, Lesson
@@ -15,6 +16,8 @@ REWARD, PASS_RATE = "env/all/reward/total", "env/all/pass_rate"
 def episode_metrics(groups: Sequence[Group]) -> dict[str, float]:
     """env/all/...: rewards, their parts, rates, tokens and turns."""
     trajectories = [group.as_trajectories() for group in groups if group.rollouts]
+    if not trajectories:
+        return {}
     found = compute_trajectory_metrics(trajectories, [["cvdp"] for _ in trajectories])
     return {name: float(value) for name, value in found.items()}
 
@@ -35,17 +38,20 @@ def signal_metrics(groups: Sequence[Group], lessons: Sequence[Lesson]) -> dict[s
 
 
 def policy_metrics(lessons: Sequence[Lesson], trained: Sequence[Floats]) -> dict[str, float]:
-    """Entropy, and the distance between the logprobs at sampling and those that the trainer computed."""
+    """Entropy, and the distance between the logprobs at sampling and those that the trainer computed, if it did."""
     sampled = [one for lesson in lessons for one in lesson.sampled]
     masks = [one for lesson in lessons for one in lesson.mask]
-    pairs = list(zip(sampled, masks, trained, strict=True))
     if not any(mask.any() for mask in masks):
         return {}
-    then = np.concatenate([logprobs[mask > 0] for logprobs, mask, _ in pairs])
-    now = np.concatenate([logprobs[mask > 0] for _, mask, logprobs in pairs])
-    difference = (then - now).astype(np.float64)
-    return {
-        "optim/entropy": float(-then.astype(np.float64).mean()),
-        "optim/kl_sample_train_v1": float(difference.mean()),
-        "optim/kl_sample_train_v2": float(0.5 * (difference**2).mean()),
-    }
+    then = _on_actions(sampled, masks)
+    found = {"optim/entropy": float(-then.mean())}
+    if trained:
+        difference = then - _on_actions(trained, masks)
+        found["optim/kl_sample_train_v1"] = float(difference.mean())
+        found["optim/kl_sample_train_v2"] = float(0.5 * (difference**2).mean())
+    return found
+
+
+def _on_actions(logprobs: Sequence[Floats], masks: Sequence[Floats]) -> NDArray[np.float64]:
+    chosen = [one[mask > 0] for one, mask in zip(logprobs, masks, strict=True)]
+    return np.concatenate(chosen).astype(np.float64)

@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 
 import chz
 
-from rtl_agent.training.config import RL, Config, Distill
+from rtl_agent.training.config import RL, Config, Distill, Supervised
 from rtl_agent.training.errors import BadConfig
 from rtl_agent.training.presets import PRESETS
 
-MODES: Mapping[str, type[Config]] = {"distill": Distill, "rl": RL}
+MODES: Mapping[str, type[Config]] = {"distill": Distill, "rl": RL, "supervised": Supervised}
 
 
 def parse(mode: str, words: Sequence[str]) -> Config:
@@ -30,7 +30,7 @@ def parse(mode: str, words: Sequence[str]) -> Config:
             meant = f"did you mean {near[0]}? " if near else ""
             raise BadConfig(f"there is no option {name}: {meant}`rtl-agent train {mode} --help` lists them")
     values = {name: value for name, value in PRESETS[preset].items() if name in known}
-    if mode == "rl" and "student_model" in PRESETS[preset]:
+    if mode != "distill" and "student_model" in PRESETS[preset]:
         values["model_name"] = PRESETS[preset]["student_model"]
     blueprint = chz.Blueprint(kind).apply(values, layer_name=f"preset {preset}")
     try:
@@ -71,7 +71,7 @@ def check(config: Config) -> None:
 def warnings(config: Config) -> list[str]:
     """What will work, but hardly as meant."""
     found = []
-    if config.group_size == 1:
+    if config.group_size == 1 and config.mode != "supervised":
         found.append(
             "group_size=1: the reward has no effect, because it is compared with the mean of its own group; "
             "use 4 or more"

@@ -182,8 +182,14 @@ async def _teacher_client(connection: Connection, config: Distill) -> tinker.Sam
 
 def _signal(config: Config) -> Signal:
     if not isinstance(config, Distill):
-        return Signal()
-    return Signal(config.kl_penalty_coef, config.kl_discount_factor, config.forward_kl_coef)
+        return Signal(reward_coef=config.reward_coef)
+    return Signal(
+        config.kl_penalty_coef,
+        config.kl_discount_factor,
+        config.forward_kl_coef,
+        config.reward_coef,
+        config.weights().total if config.reward_weighted else 0.0,
+    )
 
 
 def _headline(config: Config, classroom: Classroom, run: Run, total: int, first: int) -> str:

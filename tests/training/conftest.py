@@ -66,13 +66,17 @@ def record(name: str, expression: str) -> dict[str, object]:
         "id": f"rtl_{name}_gate_0001",
         "categories": ["cid003", "easy"],
         "input": {"prompt": prompt, "context": {}},
-        "output": {"response": "", "context": {"rtl/gate.sv": ""}},
+        "output": {"response": "", "context": {"rtl/gate.sv": design(expression)}},
         "harness": {"files": files},
     }
 
 
+def design(expression: str) -> str:
+    return f"module gate(input a, input b, output y);\n  assign y = {expression};\nendmodule\n"
+
+
 def answer(expression: str) -> str:
-    return f"```verilog\nmodule gate(input a, input b, output y);\n  assign y = {expression};\nendmodule\n```"
+    return f"```verilog\n{design(expression)}```"
 
 
 @pytest.fixture(scope="session")

@@ -12,6 +12,7 @@ from rtl_agent.problems import Problem, load_problems
 from rtl_agent.teachers import Advice, TopK
 from rtl_agent.training.advantages import Signal, array, discounted, lesson_of
 from rtl_agent.training.group import Group, Rollout
+from rtl_agent.training.metrics import policy_metrics
 
 PROMPT = [5, 6, 7]
 ANSWER = [8, 9]
@@ -71,3 +72,31 @@ def test_the_teachers_likeliest_tokens_become_soft_targets_at_action_positions(p
     assert weights[:2].tolist() == [[0, 0], [0, 0]]  # the prompt is not imitated
     assert weights[2].tolist() == pytest.approx([0.25, 0.25])
     assert weights[3].tolist() == pytest.approx([0.5, 0.0])  # shares of what is known, times the coefficient
+
+
+def test_a_reward_that_does_not_count_leaves_the_teachers_part(problem: Problem) -> None:
+    advice = Advice((0.0, -9.0, -9.0, -0.5, -4.0))
+    two = (rollout(problem, 1.4, (-1.0, -2.0), advice), rollout(problem, 0.4, (-1.0, -2.0), advice))
+    lesson = lesson_of(Group(problem, two), Signal(kl_penalty_coef=1.0, reward_coef=0.0))
+    assert [array(datum, "advantages").tolist() for datum in lesson.policy] == [pytest.approx([0, 0, 0.5, -2.0])] * 2
+
+
+def test_without_reward_and_reverse_kl_there_is_no_pass_over_zeros(problem: Problem) -> None:
+    advice = Advice((0.0,) * 5, (None, None, None, TopK((8,), (-0.1,)), TopK((9,), (-1.0,))))
+    group = Group(problem, (rollout(problem, 1.0, (-1.0, -2.0), advice),))
+    lesson = lesson_of(group, Signal(forward_kl_coef=1.0, reward_coef=0.0))
+    assert lesson.policy == ()
+    assert len(lesson.imitation) == 1
+    assert policy_metrics([lesson], []) == {"optim/entropy": pytest.approx(1.5)}
+
+
+def test_advice_can_count_by_the_share_of_the_full_reward(problem: Problem) -> None:
+    advice = Advice((0.0, -9.0, -9.0, -0.5, -4.0), (None, None, None, TopK((8,), (-0.1,)), TopK((9,), (-1.0,))))
+    two = (rollout(problem, 1.4, (-1.0, -2.0), advice), rollout(problem, 0.7, (-1.0, -2.0), advice))
+    signal = Signal(kl_penalty_coef=1.0, forward_kl_coef=1.0, reward_coef=0.0, full_reward=1.4)
+    lesson = lesson_of(Group(problem, two), signal)
+    assert [array(datum, "advantages").tolist() for datum in lesson.policy] == [
+        pytest.approx([0, 0, 0.5, -2.0]),
+        pytest.approx([0, 0, 0.25, -1.0]),
+    ]
+    assert [array(datum, "weights").sum() for datum in lesson.imitation] == [pytest.approx(2.0), pytest.approx(1.0)]

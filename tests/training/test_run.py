@@ -82,3 +82,12 @@ def test_groups_without_signal_can_be_dropped_or_replaced(run_in: RunIn) -> None
     again = "behavior_if_log_dir_exists=delete"
     words = ("groups_without_signal=resample", "batch_size=1", "max_steps=1", "eval_every=0", again)
     assert lines(run_in("rl", *words))[0]["env/all/total_episodes"] == 4
+
+
+def test_references_can_be_learned_by_heart(run_in: RunIn, taught: str) -> None:
+    path = run_in("supervised", "learning_rate=1e-2", "max_steps=6", "eval_every=3")
+    found = lines(path)
+    assert found[0].keys().isdisjoint(NAMES & {"env/all/reward/total", "optim/entropy"})
+    assert found[5]["loss/imitation"] < 0.7 * found[0]["loss/imitation"]
+    assert found[0]["time/cpu"] > 0
+    assert "test/env/all/reward/total" in found[-1]

@@ -35,6 +35,11 @@ def cpu_seconds_below(pids: list[int]) -> float:
     return total
 
 
+def cpu_seconds() -> float:
+    """CPU seconds of this process and of everything below it, ended or not."""
+    return own_cpu_seconds() + cpu_seconds_below(descendants())
+
+
 def own_cpu_seconds() -> float:
     """CPU seconds of this process, and of its children that have ended."""
     used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
