@@ -1,11 +1,15 @@
-"""What a person sees while a run goes on: a live line on a terminal, plain lines elsewhere."""
+"""What a person sees while a run goes on: a bar and growing curves on a terminal, plain lines elsewhere."""
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
 
 SHOWN = (
     ("reward", "env/all/reward/total", ".3f"),
@@ -15,6 +19,19 @@ SHOWN = (
     ("held-out pass", "test/env/all/pass_rate", ".0%"),
     ("tokens/s", "throughput/tokens_per_second", ".0f"),
 )
+CURVE_WIDTH = 48
+_BLOCKS = "▁▂▃▄▅▆▇█"
+
+
+def curve(values: Sequence[float], width: int = CURVE_WIDTH) -> str:
+    """A series as blocks between 0 and its highest value; a long one is averaged down to `width`."""
+    if not values:
+        return ""
+    parts = min(width, len(values))
+    edges = [len(values) * at // parts for at in range(parts + 1)]
+    means = [sum(values[a:b]) / (b - a) for a, b in itertools.pairwise(edges)]
+    top = max([*means, 1e-9])
+    return "".join(_BLOCKS[round(max(0.0, mean) / top * (len(_BLOCKS) - 1))] for mean in means)
 
 
 class Display:
@@ -23,30 +40,40 @@ class Display:
     def __init__(self, console: Console, total: int, done: int = 0) -> None:
         self._console = console
         self._total = total
+        self._series: dict[str, list[float]] = {}
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(bar_width=24),
             MofNCompleteColumn(),
+            TimeElapsedColumn(),
             TimeRemainingColumn(),
-            TextColumn("{task.fields[numbers]}"),
             console=console,
-            disable=not console.is_terminal,
         )
-        self._task = self._progress.add_task("training", total=total, completed=done, numbers="")
+        self._task = self._progress.add_task("training", total=total, completed=done)
+        self._live = Live(get_renderable=self._picture, console=console, refresh_per_second=4) if self._alive else None
+
+    @property
+    def _alive(self) -> bool:
+        return self._console.is_terminal
 
     def __enter__(self) -> Self:
-        self._progress.start()
+        if self._live:
+            self._live.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._progress.stop()
+        if self._live:
+            self._live.stop()
 
     def step(self, step: int, metrics: Mapping[str, float]) -> None:
-        numbers = "  ".join(f"{name} {metrics[key]:{form}}" for name, key, form in SHOWN if key in metrics)
-        self._progress.update(self._task, completed=step + 1, numbers=numbers)
-        if not self._console.is_terminal:
+        for _, key, _ in SHOWN:
+            if key in metrics:
+                self._series.setdefault(key, []).append(metrics[key])
+        self._progress.update(self._task, completed=step + 1)
+        if not self._live:
+            numbers = "  ".join(f"{name} {metrics[key]:{form}}" for name, key, form in SHOWN if key in metrics)
             took = f"  {metrics['time/total']:.1f} s" if "time/total" in metrics else ""
             self.note(f"step {step + 1}/{self._total}  {numbers}{took}")
 
@@ -55,3 +82,13 @@ class Display:
 
     def note(self, text: str) -> None:
         self._console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+    def _picture(self) -> RenderableType:
+        """The bar, and every series so far: first value, curve, newest value."""
+        table = Table.grid(padding=(0, 2))
+        for name, key, form in SHOWN:
+            if values := self._series.get(key):
+                table.add_row(
+                    name, f"{values[0]:{form}}", Text(curve(values), style="cyan"), Text(f"{values[-1]:{form}}", "bold")
+                )
+        return Group(self._progress, table)

@@ -26,6 +26,7 @@ from rtl_agent.training.config import Config
 from rtl_agent.training.display import Display
 from rtl_agent.training.errors import TrainingError
 from rtl_agent.training.evaluate import Evaluation, evaluate
+from rtl_agent.training.exam import AFTER, BEFORE, TEACHER, Exam
 from rtl_agent.training.group import Group
 from rtl_agent.training.metrics import episode_metrics, policy_metrics, signal_metrics
 from rtl_agent.training.references import reference_lesson
@@ -51,10 +52,12 @@ class Loop:
     total: int
     best: float | None = None
     tested_teacher: tinker.SamplingClient | None = None
+    exam: Exam | None = None
 
     async def train(self, first: int) -> None:
         """Steps first..total-1. An evaluation is in the line of the step after it; the last one has its own line."""
         self.client = await self.student.snapshot()
+        await self._examine(BEFORE, self.client if first == 0 else None)
         for step in range(first, self.total):
             metrics = await self._evaluate(step) if self._due(step, self.config.eval_every) else {}
             metrics |= await self._step(step)
@@ -65,6 +68,8 @@ class Loop:
         if metrics := await self._evaluate(self.total):
             self._log(self.total, metrics)
             self.display.step(self.total - 1, metrics)
+        await self._examine(AFTER, self.client)
+        await self._examine(TEACHER, self.tested_teacher)
 
     def _log(self, step: int, metrics: dict[str, float]) -> None:
         self.run.log_metrics(step, metrics)
@@ -177,6 +182,12 @@ class Loop:
             await self._save(f"{steps_done:06d}-best", steps_done, best=True)
         self.display.doing("training")
         return found.metrics | level
+
+    async def _examine(self, who: str, client: tinker.SamplingClient | None) -> None:
+        if self.exam and client is not None:
+            self.display.doing(f"exam: {who}")
+            await self.exam.examine(who, client)
+            self.display.doing("training")
 
     async def _test(self, client: tinker.SamplingClient, steps_done: int, kind: str) -> Evaluation:
         """Every test set, asked of the student or its teacher in the same way; the answers are kept."""

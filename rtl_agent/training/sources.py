@@ -12,7 +12,7 @@ from rtl_agent.training.errors import BadConfig
 
 GENERATED = "generated"
 TEST, NEW = "test", "new"  # prefixes of metrics: problems of the held-out side, and families never trained on
-TEST_SEED = 77_000
+TEST_SEED, EXAM_SEED = 77_000, 88_000
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,15 @@ def problem_sets(config: Config) -> ProblemSets:
     return ProblemSets(sets.train[: config.limit or None], tests, sets.left_out)
 
 
+def exam_sets(config: Config) -> dict[str, tuple[Problem, ...]]:
+    """Problems for the exam alone: the test sets' families and sides, drawn by another seed."""
+    if not config.exam_problems:
+        return {}
+    if config.cvdp_jsonl_path != GENERATED:
+        raise BadConfig(f"exam_problems needs cvdp_jsonl_path={GENERATED}: files have one held-out side, the test's")
+    return _tests(config, EXAM_SEED, config.exam_problems)
+
+
 def _read(config: Config) -> ProblemSets:
     try:
         problems = load_problems(config.cvdp_jsonl_path)
@@ -49,17 +58,27 @@ def _read(config: Config) -> ProblemSets:
 
 def _generated(config: Config) -> ProblemSets:
     """The families that `problems` names, or all. Tests are the same for every seed of a run."""
+    train = generate(config.seed, config.generated_problems, families=_families(config))
+    if not config.heldout:
+        return ProblemSets(tuple(train))
+    return ProblemSets(tuple(train), _tests(config, TEST_SEED, config.eval_problems or 8 * len(_families(config))))
+
+
+def _tests(config: Config, seed: int, count: int) -> dict[str, tuple[Problem, ...]]:
+    """Unseen instances of the chosen families; as many of each that is held out whole, unless families were chosen."""
+    families = _families(config)
+    tests = {TEST: tuple(generate(seed, count, families=families, split=Split.HELD_OUT))}
+    if not config.problems:
+        of_new = max(1, count * len(HELD_OUT_WHOLE) // len(families))
+        tests[NEW] = tuple(generate(seed, of_new, families=HELD_OUT_WHOLE, split=Split.HELD_OUT))
+    return tests
+
+
+def _families(config: Config) -> list[str]:
     families = [name for name in TRAINED if _matches(config, f"{GENERATED}_{name}", name)]
     if not families:
         raise BadConfig(f"problems={config.problems}: the families are {', '.join(TRAINED)}")
-    train = generate(config.seed, config.generated_problems, families=families)
-    if not config.heldout:
-        return ProblemSets(tuple(train))
-    count = config.eval_problems or 8 * len(families)
-    tests = {TEST: tuple(generate(TEST_SEED, count, families=families, split=Split.HELD_OUT))}
-    if not config.problems:
-        tests[NEW] = tuple(generate(TEST_SEED, count, families=HELD_OUT_WHOLE, split=Split.HELD_OUT))
-    return ProblemSets(tuple(train), tests)
+    return families
 
 
 def _named(config: Config, problems: Sequence[Problem]) -> list[Problem]:

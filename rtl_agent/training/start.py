@@ -24,9 +24,10 @@ from rtl_agent.training.config import Config, Distill
 from rtl_agent.training.display import Display
 from rtl_agent.training.errors import BackendGone, BadConfig, LossNotFinite, TrainingError
 from rtl_agent.training.evaluate import held_out
+from rtl_agent.training.exam import Exam
 from rtl_agent.training.loop import Loop, ensure_steps, first_step
 from rtl_agent.training.parse import warnings
-from rtl_agent.training.sources import problem_sets
+from rtl_agent.training.sources import exam_sets, problem_sets
 from rtl_agent.training.student import Student
 from rtl_agent.training.trackers import Trackers
 from rtl_agent.training.vocabulary import check_same_vocabulary
@@ -63,7 +64,7 @@ async def _run(config: Config, console: Console) -> Path:
     renderer = config.renderer_name or default_renderer(config.student)
     for text in (*warnings(config), *warnings_for(config.student, renderer, config.max_tokens)):
         console.print(f"warning: {text}", style="yellow", highlight=False, markup=False, soft_wrap=True)
-    sets = problem_sets(config)
+    sets, for_exam = problem_sets(config), exam_sets(config)
     async with AsyncExitStack() as stack:
         run = stack.enter_context(
             Run.create(_log_path(config), described(config), if_exists=config.behavior_if_log_dir_exists, fixed=FIXED)
@@ -107,6 +108,7 @@ async def _run(config: Config, console: Console) -> Path:
             total=total,
             best=checkpoint.extra.get("best") if checkpoint else None,
             tested_teacher=await _tested_teacher(connection, config),
+            exam=Exam(config, classroom, for_exam, run.path) if for_exam else None,
         )
         await _while_alive(connection, loop.train(first))
         return run.path

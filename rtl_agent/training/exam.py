@@ -1,0 +1,113 @@
+"""An exam on problems that are used for nothing else: the student before and after, and its teacher.
+
+Greedy answers, one each, decide; samples at temperature 1 tell how much of the likelihood is right (pass@1) and whether
+anything is (pass@k). Evaluations while a run goes on have other problems, so that choosing by them costs nothing here.
+"""
+
+import asyncio
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import tinker
+
+from rtl_agent.envs import SingleShotGroupBuilder
+from rtl_agent.problems import Problem
+from rtl_agent.runs import write_whole
+from rtl_agent.training.classroom import Classroom
+from rtl_agent.training.clock import Clock
+from rtl_agent.training.config import Config
+from rtl_agent.training.group import Group
+from rtl_agent.training.metrics import episode_metrics
+from rtl_agent.training.rollouts import Policy, play_group
+from rtl_agent.training.seeds import seed_of
+
+FILE = "exam.json"
+BEFORE, AFTER, TEACHER = "before", "after", "teacher"
+RATES = ("reward/total", "format_valid", "interface_valid", "syntax_valid", "tests_passed", "pass_rate")
+
+
+@dataclass(frozen=True)
+class Result:
+    """One set of problems, answered in one way. `pass_at_k` is the share of problems that any of k answers solved."""
+
+    problems: int
+    k: int
+    rates: Mapping[str, float]
+    pass_at_k: float
+    families: Mapping[str, float]  # pass rate by family
+    lost: int  # answers that could not be graded, by no fault of the model
+
+    @property
+    def pass_rate(self) -> float:
+        return self.rates.get("pass_rate", 0.0)
+
+    @property
+    def reward(self) -> float:
+        return self.rates.get("reward/total", 0.0)
+
+
+@dataclass(frozen=True)
+class Exam:
+    """Sets of problems by name, asked as the run asks."""
+
+    config: Config
+    classroom: Classroom
+    sets: Mapping[str, Sequence[Problem]]
+    directory: Path
+
+    async def examine(self, who: str, client: tinker.SamplingClient) -> None:
+        """Ask and keep the results; what was kept by an earlier start of the run stays as it is."""
+        kept = read(self.directory)
+        if not self.sets or who in kept:
+            return
+        found: dict[str, Any] = {}
+        for name, problems in self.sets.items():
+            found[name] = {
+                "greedy": asdict(await self._ask(client, problems, 1, 0.0)),
+                "sampled": asdict(await self._ask(client, problems, self.config.exam_samples, 1.0)),
+            }
+        write_whole(self.directory / FILE, json.dumps({**kept, who: found}, indent=1).encode())
+
+    async def _ask(
+        self, client: tinker.SamplingClient, problems: Sequence[Problem], samples: int, temperature: float
+    ) -> Result:
+        policy = Policy(client, self.config.max_tokens, temperature, seed_of("exam", temperature), Clock())
+        builders: list[SingleShotGroupBuilder] = [self.classroom.builder(one, samples) for one in problems]
+        return result(await asyncio.gather(*(play_group(builder, policy) for builder in builders)), samples)
+
+
+def result(groups: Sequence[Group], samples: int) -> Result:
+    metrics = episode_metrics(groups)
+    solved: dict[str, list[float]] = defaultdict(list)
+    for group in groups:
+        passed = [rollout.episode.grade["outcome"] == "passed" for rollout in group.rollouts]
+        if passed:
+            solved[group.problem.family].append(sum(passed) / len(passed))
+    shares = [share for of_family in solved.values() for share in of_family]
+    return Result(
+        problems=len(shares),
+        k=samples,
+        rates={name: metrics[f"env/all/{name}"] for name in RATES if f"env/all/{name}" in metrics},
+        pass_at_k=sum(share > 0 for share in shares) / max(1, len(shares)),
+        families={name: sum(found) / len(found) for name, found in sorted(solved.items())},
+        lost=sum(len(group.lost) for group in groups),
+    )
+
+
+def read(directory: Path) -> dict[str, Any]:
+    """The results that a run has kept, as JSON: who -> set -> way -> Result."""
+    file = directory / FILE
+    found: dict[str, Any] = json.loads(file.read_text()) if file.is_file() else {}
+    return found
+
+
+def results(directory: Path) -> dict[str, dict[str, dict[str, Result]]]:
+    """The same as objects."""
+    return {
+        who: {name: {way: Result(**one) for way, one in ways.items()} for name, ways in sets.items()}
+        for who, sets in read(directory).items()
+    }
