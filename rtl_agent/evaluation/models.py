@@ -1,0 +1,217 @@
+"""--model as a person writes it -> a model that can be asked: by tokens over tinker's API, or by text."""
+
+import hashlib
+import os
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import tinker
+
+from rtl_agent.backends.connect import EMBEDDED, CannotConnect, Connection, connect
+from rtl_agent.backends.engine.contract import EngineError
+from rtl_agent.backends.models.registry import OWN, model_directory
+from rtl_agent.backends.server.child import ServerDied
+from rtl_agent.envs import NoTokenizer, UnknownRenderer, default_renderer, renderer_for, tokenizer_for
+from rtl_agent.evaluation.endpoint import Endpoint
+from rtl_agent.evaluation.errors import EvaluationError, ModelGone
+from rtl_agent.runs import Checkpoint, RunRecord, read_run
+from rtl_agent.runs.record import looks_like_run
+
+SAVED = "tinker://"
+KEY_VARIABLE = "OPENAI_API_KEY"
+CONTEXT_UNLESS_TOLD = 32_768
+KEY_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """What the person said. Empty fields are filled in from what the model is."""
+
+    model: str
+    backend: str = ""
+    base_url: str = ""
+    api_key_env: str = ""
+    checkpoint: str = ""  # of a run directory: best, last, or a name
+    renderer: str = ""
+    system: str = ""
+
+
+@dataclass(frozen=True)
+class TokenModel:
+    """Asked by tokens. `base` names the tokenizer."""
+
+    name: str
+    weights: str
+    backend: str
+    base: str
+    renderer: str
+    system: str
+    context: int
+    client: tinker.SamplingClient = field(repr=False)
+    connection: Connection = field(repr=False)
+
+
+@dataclass(frozen=True)
+class TextModel:
+    """Asked by messages; what becomes of them is the endpoint's business."""
+
+    name: str
+    system: str
+    endpoint: Endpoint = field(repr=False)
+    weights: str = ""  # nobody outside knows
+    renderer: str = ""
+
+    @property
+    def backend(self) -> str:
+        return f"openai {self.endpoint.shown_url}"
+
+
+Model = TokenModel | TextModel
+
+
+@asynccontextmanager
+async def open_model(spec: ModelSpec) -> AsyncIterator[Model]:
+    """The model, until the block ends. EvaluationError says why there is none."""
+    if spec.base_url:
+        endpoint = _endpoint(spec)
+        try:
+            yield TextModel(spec.model, _system(spec, spec.model), endpoint)
+        finally:
+            await endpoint.aclose()
+        return
+    place = _place(spec)
+    try:
+        with connect(place.backend, models=[place.base] if place.base else [], state=place.state) as connection:
+            yield await _token_model(spec, connection, place)
+    except (CannotConnect, EngineError, NoTokenizer, UnknownRenderer) as error:
+        raise EvaluationError(str(error)) from error
+    except (ServerDied, tinker.APIConnectionError) as error:
+        raise ModelGone(f"{error}\nGraded answers are kept: the same command goes on") from error
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the weights are."""
+
+    name: str
+    backend: str
+    base: str = ""  # "" where only the server knows
+    path: str = ""  # of saved weights
+    state: Path | None = None
+    run: RunRecord | None = None
+
+
+def _place(spec: ModelSpec) -> Place:
+    if looks_like_run(Path(spec.model)):
+        return _of_run(spec, read_run(spec.model))
+    if spec.checkpoint:
+        raise EvaluationError(f"--checkpoint chooses from a run directory, and {spec.model} is none")
+    backend = spec.backend or EMBEDDED
+    if not spec.model.startswith(SAVED):
+        folder = Path(spec.model)
+        base = str(folder.absolute()) if backend == EMBEDDED and folder.is_dir() else spec.model
+        return Place(spec.model, backend, base=base)
+    if backend == EMBEDDED:
+        raise EvaluationError(
+            f"{spec.model} is on the disk of some run: give the run directory as --model (and --checkpoint NAME), or "
+            "--backend tinker or http://... where a server knows it"
+        )
+    return Place(spec.model, backend, path=spec.model)
+
+
+def _of_run(spec: ModelSpec, run: RunRecord) -> Place:
+    checkpoint = _chosen(spec, run)
+    base = str(run.config.get("student") or run.config.get("model_name") or "")
+    backend = spec.backend or str(run.config.get("backend") or EMBEDDED)
+    name = f"{run.path.resolve().name}@{checkpoint.name}"
+    return Place(name, backend, base, checkpoint.sampler_path or "", run.path / "checkpoints", run)
+
+
+def _chosen(spec: ModelSpec, run: RunRecord) -> Checkpoint:
+    """The best by the run's own evaluations, or the last where none was found best."""
+    usable = [one for one in run.checkpoints if one.sampler_path]
+    if not usable:
+        raise EvaluationError(f"{run.path} has no checkpoint to sample from yet")
+    best = [one for one in usable if one.best]
+    if spec.checkpoint in ("", "best") and best:
+        return best[-1]
+    if spec.checkpoint in ("", "last"):
+        return usable[-1]
+    named = [one for one in usable if one.name == spec.checkpoint]
+    if not named:
+        names = ", ".join(dict.fromkeys(one.name for one in usable))
+        raise EvaluationError(f"{run.path} has no checkpoint {spec.checkpoint!r}: there are {names}, and `last`")
+    return named[-1]
+
+
+async def _token_model(spec: ModelSpec, connection: Connection, place: Place) -> TokenModel:
+    service = connection.service
+    if place.path:
+        client = await service.create_sampling_client_async(model_path=place.path)
+        base = place.base or await client.get_base_model_async()
+        weights = place.path
+    else:
+        base = place.base
+        await _check_offered(service, base)
+        client = await service.create_sampling_client_async(base_model=base)
+        weights = _weights(base) if place.backend == EMBEDDED else ""
+    config = place.run.config if place.run else {}
+    renderer = spec.renderer or str(config.get("renderer_name") or "") or default_renderer(base)
+    renderer_for(renderer, tokenizer_for(base))  # said now rather than at the first problem
+    system = spec.system or str(config.get("system") or "") or _system(spec, base)
+    context = await _context(service, base)
+    return TokenModel(place.name, weights, place.backend, base, renderer, system, context, client, connection)
+
+
+async def _offered(service: tinker.ServiceClient) -> dict[str, int]:
+    """Models of the server, and the most tokens that a prompt and its answer may have together."""
+    capabilities = await service.get_server_capabilities_async()
+    return {
+        str(one.model_name): int(getattr(one, "max_context_length", None) or CONTEXT_UNLESS_TOLD)
+        for one in capabilities.supported_models
+    }
+
+
+async def _check_offered(service: tinker.ServiceClient, base: str) -> None:
+    offered = await _offered(service)
+    if offered and base not in offered:
+        raise EvaluationError(f"the server has no model {base}; it has {', '.join(sorted(offered))}")
+
+
+async def _context(service: tinker.ServiceClient, base: str) -> int:
+    return (await _offered(service)).get(base, CONTEXT_UNLESS_TOLD)
+
+
+def _weights(base: str) -> str:
+    """Our own models have a directory named after their content; of others, sizes and times must do."""
+    directory = model_directory(base)
+    if base in OWN:
+        return directory.name
+    found = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in directory.glob("*.safetensors")]
+    return hashlib.sha256(repr(sorted(found)).encode()).hexdigest()[:16]
+
+
+def _system(spec: ModelSpec, base: str) -> str:
+    """Our own models were taught with the short text, and have not seen another."""
+    return spec.system or ("short" if base in OWN else "default")
+
+
+def _endpoint(spec: ModelSpec) -> Endpoint:
+    if spec.backend or spec.checkpoint or spec.renderer:
+        raise EvaluationError(
+            "--base-url names an endpoint that renders by itself: leave out --backend, --checkpoint and --renderer"
+        )
+    if spec.api_key_env and not KEY_NAME.fullmatch(spec.api_key_env):
+        raise EvaluationError(
+            "--api-key-env takes the NAME of an environment variable, not a key: a key on a command line can be read "
+            "by others"
+        )
+    key = os.environ.get(spec.api_key_env or KEY_VARIABLE, "").strip()
+    if spec.api_key_env and not key:
+        raise EvaluationError(
+            f"--api-key-env {spec.api_key_env}: there is no such environment variable, or it is empty"
+        )
+    return Endpoint(spec.base_url, spec.model, key)
