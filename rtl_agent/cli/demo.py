@@ -1,63 +1,97 @@
-"""`rtl-agent demo`: the grader at work on the bundled problems, right designs and wrong ones side by side."""
+"""`rtl-agent demo`: a small student learns from a small teacher to read specifications, while one watches."""
 
-import asyncio
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from rtl_agent.cli import console
-from rtl_agent.cli.console import Jobs
-from rtl_agent.cli.grade import Job, grade_all
-from rtl_agent.cli.grade_view import coloured
-from rtl_agent.grading import Grade, Grader, Outcome, submit
-from rtl_agent.problems import load_near_misses, load_problems
+from rtl_agent.cli.demo_grade import demo_grade
+from rtl_agent.cli.train import ensure_packages
+from rtl_agent.report import write_report
+from rtl_agent.runs import read_run
 
-_WRONG_EACH = 1
-_SHOWN_WHOLE = "rtl_fixed_priority_arbiter_0001"  # every wrong design of this one
+if TYPE_CHECKING:
+    from rtl_agent.training.criteria import Criterion
+    from rtl_agent.training.exam import Result
+
+app = typer.Typer(help="Watch a student learn RTL on this machine; `demo grade` shows the grader alone.")
+app.command("grade")(demo_grade)
+
+_ABOUT = """\
+A student of 1 million parameters writes Verilog by habit: rst_n, customary port names, default widths, whatever the
+specification says. A teacher of 2.7 million reads the specification. The student answers, the grader simulates every
+answer, the teacher says how likely it finds each of the student's own tokens, and the student learns from both.
+"""
+_WHO = {"before": "student before", "after": "student after", "teacher": "teacher"}
+_SETS = {"test": "trained families, unseen instances", "new": "families held out whole (no target)"}
 
 
-def demo(jobs: Jobs = None) -> None:
-    """Grade every bundled problem's reference and some wrong designs, and print what the grader says of each."""
-    problems = {problem.id: problem for problem in load_problems("bundled")}
-    todo = [Job(problem, submit(problem, problem.reference or {}), "reference") for problem in problems.values()]
-    taken: dict[str, int] = {}
-    for miss in load_near_misses():
-        taken[miss.problem_id] = taken.get(miss.problem_id, 0) + 1
-        if miss.problem_id == _SHOWN_WHOLE or taken[miss.problem_id] <= _WRONG_EACH:
-            problem = problems[miss.problem_id]
-            todo.append(Job(problem, submit(problem, miss.files), miss.wrong))
-    todo.sort(key=lambda job: job.problem.id)
-    grades = asyncio.run(grade_all(todo, Grader(jobs=jobs)))
-    surprises = _print(todo, grades)
-    console.out.print("Grade a design of your own: rtl-agent grade bundled --id ID --files DIR, or --response FILE")
-    if any(graded.outcome is Outcome.ERROR for graded in grades):
-        raise typer.Exit(console.OUR_FAULT)
-    if surprises:
+@app.callback(invoke_without_command=True)
+def demo(
+    context: typer.Context,
+    seed: Annotated[int, typer.Option(help="Of the problems, their order and the sampling.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="The run directory; a new one under runs/ if not given.")] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="An option of `rtl-agent train distill`.")
+    ] = None,
+) -> None:
+    """Distil the shipped teacher into the shipped student, and check what came of it."""
+    if context.invoked_subcommand:
+        return
+    ensure_packages()
+    from rtl_agent.training.criteria import criteria
+    from rtl_agent.training.errors import TrainingError
+    from rtl_agent.training.exam import results
+    from rtl_agent.training.parse import parse
+    from rtl_agent.training.start import start
+
+    path = out or Path("runs") / f"demo-{time.strftime('%Y%m%d-%H%M%S')}"
+    words = ["preset=demo", f"seed={seed}", f"log_path={path}", "behavior_if_log_dir_exists=resume", *(set_ or [])]
+    console.err.print(_ABOUT, highlight=False)
+    began = time.monotonic()
+    try:
+        path = start(parse("distill", words), console.err)
+    except TrainingError as error:
+        console.say_error(str(error))
+        sys.exit(error.exit_code)
+    found = results(path)
+    console.out.print(_exam(found))
+    checked = criteria(read_run(path), found)
+    console.out.print(_criteria(checked))
+    minutes, page = (time.monotonic() - began) / 60, write_report(path).page
+    console.out.print(f"{minutes:.1f} minutes. Look at what it wrote, before and after: {page}", highlight=False)
+    console.out.print(
+        f"Ask it more:  rtl-agent eval generated --model {path}   Everything of the run: rtl-agent runs show {path}",
+        highlight=False,
+    )
+    if not all(one.met for one in checked):
         raise typer.Exit(console.SOME_FAILED)
 
 
-def _print(todo: list[Job], grades: list[Grade]) -> int:
-    """The table; returns how many designs were not judged as they should be."""
-    table = Table("problem", "design", "outcome", "reward", "what the grader found")
-    surprises, shown = 0, ""
-    for job, graded in zip(todo, grades, strict=True):
-        right = job.label == "reference"
-        expected = (graded.outcome is Outcome.PASSED) == right
-        surprises += not expected
-        found = graded.reasons[0] if graded.reasons else ""
-        table.add_row(
-            job.problem.id if job.problem.id != shown else "",
-            escape(job.label),
-            coloured(graded.outcome),
-            f"{graded.reward.total:g}",
-            escape(found[:140]) + ("" if expected else " [bold red](unexpected)[/]"),
-        )
-        shown = job.problem.id
-    console.out.print(table)
-    references = sum(job.label == "reference" for job in todo)
-    console.out.print(
-        f"{references} references and {len(todo) - references} wrong designs: "
-        + ("each judged as it should be" if not surprises else f"{surprises} not judged as expected")
-    )
-    return surprises
+def _exam(found: "dict[str, dict[str, dict[str, Result]]]") -> Table:
+    table = Table("problems", "who", "pass, greedy", "reward", "pass at temperature 1", title="Exam, once")
+    for name, described in _SETS.items():
+        for who, called in _WHO.items():
+            ways = found.get(who, {}).get(name)
+            if ways:
+                greedy, sampled = ways["greedy"], ways["sampled"]
+                table.add_row(
+                    f"{greedy.problems} of {described}" if who == "before" else "",
+                    called,
+                    f"{greedy.pass_rate:.1%}",
+                    f"{greedy.reward:.3f}",
+                    f"{sampled.pass_rate:.1%}",
+                )
+        table.add_section()
+    return table
+
+
+def _criteria(checked: "list[Criterion]") -> Table:
+    table = Table("criterion", "wanted", "found", "", title="Success, as the first experiments defined it")
+    for one in checked:
+        table.add_row(one.name, one.wanted, one.found, "[green]met[/]" if one.met else "[bold red]not met[/]")
+    return table

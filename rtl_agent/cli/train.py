@@ -34,7 +34,8 @@ def supervised(words: _WORDS = None) -> None:
     _train("supervised", words or [])
 
 
-def _train(mode: str, words: list[str]) -> None:
+def ensure_packages() -> None:
+    """Say what to install where the `train` extra is missing."""
     try:
         import chz  # noqa: F401
         import tinker_cookbook  # noqa: F401
@@ -42,6 +43,10 @@ def _train(mode: str, words: list[str]) -> None:
     except ImportError as error:
         console.say_error(f"{_MISSING} ({error.name} is not there)")
         raise typer.Exit(console.BAD_INPUT) from error
+
+
+def _train(mode: str, words: list[str]) -> None:
+    ensure_packages()
     if {"--help", "-h", "help"} & set(words):
         _help(mode)
         return
