@@ -9,8 +9,11 @@ Points = list[tuple[int, float]]
 
 @dataclass(frozen=True)
 class Line:
+    """A `level` is one value for all steps: measured once, to be compared with."""
+
     label: str
     points: Points
+    level: bool = False
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,11 @@ _LINES: dict[tuple[str, str], dict[str, str]] = {
         **{part.replace("_", " "): f"env/all/reward/{part}" for part in _PARTS},
         "total, held out": "test/env/all/reward/total",
     },
-    ("pass_rate", "Pass rate"): {"training": "env/all/pass_rate", "held out": "test/env/all/pass_rate"},
+    ("pass_rate", "Pass rate"): {
+        "training": "env/all/pass_rate",
+        "held out": "test/env/all/pass_rate",
+        "families never trained on": "new/env/all/pass_rate",
+    },
     ("stages", "How far answers got"): {
         **{part.replace("_", " "): f"env/all/{part}" for part in _PARTS},
         "share of tests": "env/all/tests_fraction",
@@ -47,12 +54,21 @@ _LINES: dict[tuple[str, str], dict[str, str]] = {
         "v2": "optim/kl_sample_train_v2",
     },
 }
+_LEVELS = {
+    "pass_rate": {
+        "teacher, held out": "teacher/test/env/all/pass_rate",
+        "teacher, families never trained on": "teacher/new/env/all/pass_rate",
+    }
+}
 _TIMES = ("sample", "grade", "teacher", "train")
 
 
 def charts_of(run: RunRecord) -> list[Chart]:
     """Those with something to show."""
-    charts = [Chart(name, title, _measured(run, metrics)) for (name, title), metrics in _LINES.items()]
+    charts = [
+        Chart(name, title, _with_levels(run, name, _measured(run, metrics)))
+        for (name, title), metrics in _LINES.items()
+    ]
     charts.append(
         Chart(
             "time",
@@ -68,6 +84,16 @@ def charts_of(run: RunRecord) -> list[Chart]:
 def _measured(run: RunRecord, metrics: dict[str, str]) -> tuple[Line, ...]:
     lines = (Line(label, run.series(metric)) for label, metric in metrics.items())
     return tuple(line for line in lines if line.points)
+
+
+def _with_levels(run: RunRecord, name: str, lines: tuple[Line, ...]) -> tuple[Line, ...]:
+    """From the first step to the last; nothing to compare with, no level."""
+    steps = [step for line in lines for step, _ in line.points]
+    levels = _measured(run, _LEVELS.get(name, {})) if steps else ()
+    return *lines, *(
+        Line(line.label, [(step, line.points[-1][1]) for step in sorted({min(steps), max(steps)})], level=True)
+        for line in levels
+    )
 
 
 def stack(chart: Chart) -> list[list[tuple[float, float, float]]]:

@@ -22,6 +22,8 @@ class Shown:
     reasons: tuple[str, ...]
     failing_tests: tuple[str, ...]
     diagnostics: tuple[str, ...]
+    interface_valid: bool | None  # None where it could not be judged
+    interface: tuple[str, ...]  # how it differs from the one that was asked for
 
     @property
     def passed(self) -> bool:
@@ -38,6 +40,10 @@ def shown(episode: Mapping[str, Any]) -> Shown:
     reward = episode.get("reward", grade.get("reward"))
     total = reward.get("total") if isinstance(reward, Mapping) else reward
     parts = _mapping(episode.get("reward_parts") or _mapping(reward).get("parts"))
+    interface = next(
+        (stage for stage in map(_mapping, _list(grade.get("stages"))) if stage.get("name") == "interface"), {}
+    )
+    valid = interface.get("passed")
     messages = [_mapping(message) for message in _list(episode.get("messages"))]
     answer = episode.get("text")
     if answer is None and messages and messages[-1].get("role") == "assistant":
@@ -55,6 +61,8 @@ def shown(episode: Mapping[str, Any]) -> Shown:
         reasons=tuple(_words(reason) for reason in _list(grade.get("reasons"))),
         failing_tests=tuple(_test(test) for test in _list(grade.get("tests")) if _mapping(test).get("passed") is False),
         diagnostics=tuple(_diagnostic(diagnostic) for diagnostic in _list(grade.get("diagnostics"))),
+        interface_valid=valid if isinstance(valid, bool) else None,
+        interface=tuple(_words(note) for note in _list(interface.get("notes"))) if valid is False else (),
     )
 
 

@@ -1,13 +1,17 @@
 """A run as one HTML page that needs nothing from outside and runs nothing."""
 
 import json
+from collections.abc import Sequence
 from importlib.resources import files
 
 from rtl_agent.report import svg
+from rtl_agent.report.before_after import Compared
 from rtl_agent.report.charts import Chart
 from rtl_agent.report.episodes import Digest
 from rtl_agent.report.markup import Markup, join, tag
-from rtl_agent.report.rollout_view import counted, examples, problems_table
+from rtl_agent.report.rollout_view import examples, problems_table
+from rtl_agent.report.side_by_side import before_and_after
+from rtl_agent.report.words import counted
 from rtl_agent.runs import RunRecord, flatten, summarise
 
 # Should text ever get past the escaping, the browser still refuses scripts and addresses.
@@ -18,13 +22,17 @@ _FACTS = {
     "pass rate": "env/all/pass_rate",
     "held-out reward": "test/env/all/reward/total",
     "held-out pass rate": "test/env/all/pass_rate",
+    "teacher's held-out pass rate": "teacher/test/env/all/pass_rate",
+    "pass rate, families never trained on": "new/env/all/pass_rate",
     "teacher KL": "teacher_kl",
     "entropy": "optim/entropy",
     "seconds per step": "time/total",
 }
 
 
-def render(run: RunRecord, charts: list[Chart], training: Digest, held_out: Digest) -> str:
+def render(
+    run: RunRecord, charts: list[Chart], training: Digest, held_out: Digest, compared: Sequence[Compared] = ()
+) -> str:
     style = Markup((files("rtl_agent.report") / "page.css").read_text())
     head = tag(
         "head",
@@ -42,6 +50,7 @@ def render(run: RunRecord, charts: list[Chart], training: Digest, held_out: Dige
         _curves(charts),
         _problems("Problems in training", training),
         _problems("Held-out problems", held_out),
+        before_and_after(compared),
         examples(training),
         _config(run),
     )
@@ -73,9 +82,8 @@ def _facts(run: RunRecord) -> Markup | None:
         if series:
             recent = summarise(run, metric).recent
             values = f"{series[0][1]:.3g} → {series[-1][1]:.3g}" if len(series) > 1 else f"{series[0][1]:.3g}"
-            facts.append(
-                tag("div", tag("dt", label), tag("dd", values), tag("dt", f"mean of the last 10: {recent:.3g}"))
-            )
+            mean = tag("dt", f"mean of the last 10: {recent:.3g}") if len(series) > 1 else None
+            facts.append(tag("div", tag("dt", label), tag("dd", values), mean))
     return tag("dl", *facts, class_="facts") if facts else None
 
 

@@ -33,7 +33,8 @@ def _draw(chart: Chart) -> bytes:
     for line in chart.lines:
         steps, values = zip(*line.points, strict=True)
         colour = "black" if chart.stacked else None
-        axes.plot(steps, values, marker="o", markersize=3, label=line.label, color=colour)
+        style = {"linestyle": "--"} if line.level else {"marker": "o", "markersize": 3}
+        axes.plot(steps, values, label=line.label, color=colour, **style)
     low, high = extent(chart)
     axes.set_ylim(low, high * 1.05 if high > 0 else high)
     axes.set(title=chart.title, xlabel="step")

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from rtl_agent.report.episode import Shown
 from rtl_agent.report.episodes import Digest, ProblemRates
 from rtl_agent.report.markup import Markup, join, tag
+from rtl_agent.report.words import counted, cut
 
-# A page with six endless answers would not open on a phone.
-_MOST_CHARACTERS, _MOST_ITEMS = 20_000, 20
+_MOST_ITEMS = 20
 _COLUMNS = (
     "episodes",
     "pass rate",
@@ -67,34 +67,24 @@ def _article(episode: Shown) -> Markup:
         _items("Diagnostics", episode.diagnostics),
         _prompt(episode),
         tag("h3", "Answer"),
-        tag("pre", _cut(episode.answer) or "(empty)"),
+        tag("pre", cut(episode.answer) or "(empty)"),
     )
 
 
 def _prompt(episode: Shown) -> Markup | None:
     if not episode.prompt:
         return None
-    messages = [join(tag("p", role, class_="soft"), tag("pre", _cut(words))) for role, words in episode.prompt]
+    messages = [join(tag("p", role, class_="soft"), tag("pre", cut(words))) for role, words in episode.prompt]
     return tag("details", tag("summary", "What was asked"), *messages)
 
 
 def _items(title: str, items: Sequence[str]) -> Markup | None:
     if not items:
         return None
-    rows = [tag("li", _cut(item)) for item in items[:_MOST_ITEMS]]
+    rows = [tag("li", cut(item)) for item in items[:_MOST_ITEMS]]
     if len(items) > _MOST_ITEMS:
         rows.append(tag("li", f"and {len(items) - _MOST_ITEMS} more"))
     return join(tag("h3", title), tag("ul", *rows))
-
-
-def _cut(words: str) -> str:
-    if len(words) <= _MOST_CHARACTERS:
-        return words
-    return f"{words[:_MOST_CHARACTERS]}\n({len(words) - _MOST_CHARACTERS} more characters)"
-
-
-def counted(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _percent(share: float | None) -> str:

@@ -41,8 +41,9 @@ def draw(chart: Chart) -> Markup:
     lines = []
     for number, line in enumerate(chart.lines, start=len(chart.stacked)):
         places = [(scale.x(step), scale.y(value)) for step, value in line.points]
-        lines.append(tag("polyline", points=" ".join(f"{x},{y}" for x, y in places), class_=f"line c{number}"))
-        if len(places) <= _MOST_DOTS:
+        kind = "level" if line.level else "line"
+        lines.append(tag("polyline", points=" ".join(f"{x},{y}" for x, y in places), class_=f"{kind} c{number}"))
+        if len(places) <= _MOST_DOTS and not line.level:
             lines += [tag("circle", cx=x, cy=y, r=2.5, class_=f"dot c{number}") for x, y in places]
     return tag(
         "svg",

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from rtl_agent.report.before_after import compared
 from rtl_agent.report.charts import charts_of
 from rtl_agent.report.episodes import digest
 from rtl_agent.report.page import render
@@ -24,7 +25,7 @@ def write_report(path: str | Path, *, curves: bool = True) -> Report:
     run = read_run(path)
     charts = charts_of(run)
     page = run.path / "report.html"
-    text = render(run, charts, digest(run.episodes()), digest(run.episodes("eval")))
+    text = render(run, charts, digest(run.episodes()), digest(run.episodes("eval")), compared(run))
     write_whole(page, text.encode(errors="replace"))
     drawn = write_curves(charts, run.path / "curves") if curves and can_draw() else []
     return Report(page, tuple(drawn), curves_left_out=bool(charts) and curves and not can_draw())

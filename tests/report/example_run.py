@@ -22,6 +22,9 @@ CONFIG = {
 
 def write_run(path: Path, steps: int, *, attack: str = ATTACK) -> Path:
     with Run.create(path, CONFIG, if_exists="raise") as run:
+        if steps:
+            run.write_held_out([asked("counter_10", "new", attack)])
+            run.log_rollouts(0, [episode(0, 20, 20.0, attack)], kind="teacher")
         for step in range(steps):
             add_step(run, step, attack)
         if steps:
@@ -55,6 +58,17 @@ def add_step(run: Run, step: int, attack: str = "") -> None:
     run.log_metrics(step, metrics)
 
 
+def asked(name: str, test_set: str, attack: str = "") -> dict[str, Any]:
+    """A held-out problem as a run keeps it."""
+    return {
+        "problem_id": f"{name}{attack}",
+        "set": test_set,
+        "family": f"counter{attack}",
+        "specification": f"Write a counter that counts.{attack}",
+        "reference": {f"rtl/counter.sv{attack}": f"module counter (input clk);\n  // {attack}\nendmodule\n"},
+    }
+
+
 def episode(step: int, number: int, rate: float, attack: str) -> dict[str, Any]:
     passed = number / 8 < rate
     return {
@@ -68,6 +82,9 @@ def episode(step: int, number: int, rate: float, attack: str) -> dict[str, Any]:
         "reward_parts": {"format": 0.1, "tests": 1.0 if passed else 0.0},
         "grade": {
             "outcome": "passed" if passed else "failed",
+            "stages": [
+                {"name": "interface", "passed": passed, "notes": [] if passed else [f"`clk` is missing{attack}"]}
+            ],
             "reasons": [] if passed else [f"test counts failed{attack}"],
             "tests": [
                 {"name": f"counts{attack}", "passed": passed, "message": f"3 != 4{attack}", "where": "test.py:12"},

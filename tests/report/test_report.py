@@ -11,7 +11,8 @@ from tests.report.example_run import ATTACK, CONFIG, add_step, write_run
 
 # Every tag that the page is made of; anything else came from data.
 TAGS = {
-    *("html", "head", "meta", "title", "style", "body", "h1", "h2", "h3", "p", "div", "span", "b", "article", "pre"),
+    *("html", "head", "meta", "title", "style", "body", "h1", "h2", "h3", "h4", "p", "div", "span", "b", "article"),
+    *("section", "pre", "mark"),
     *("dl", "dt", "dd", "ul", "li", "table", "thead", "tbody", "tr", "th", "td", "details", "summary"),
     *("figure", "svg", "line", "text", "polygon", "polyline", "circle"),
 }
@@ -84,6 +85,11 @@ def test_no_handlers_and_no_addresses(page: Page) -> None:
 def test_what_the_model_wrote_is_there_as_text(page: Page) -> None:
     visible = ATTACK.replace("\x00", "[U+0000]").replace("\u202e", "[U+202E]").replace("\ud800", "[U+D800]")
     assert f"module counter_0 (input clk);\n  // {visible}\nendmodule" in page.text
+
+
+def test_every_part_is_under_attack(page: Page) -> None:
+    for title in ("Curves", "Problems in training", "Held-out problems", "Before, after", "Best", "Worst", "Config"):
+        assert title in page.text
 
 
 def test_the_browser_is_told_to_run_and_load_nothing(page: Page) -> None:
