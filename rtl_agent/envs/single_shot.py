@@ -1,7 +1,6 @@
 """One question, one answer, one grade: a problem as an environment of tinker-cookbook."""
 
 import functools
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -12,16 +11,15 @@ from tinker_cookbook.rl.types import Action, ActionExtra, Env, EnvGroupBuilder, 
 
 from rtl_agent.envs.answer import answer_text
 from rtl_agent.envs.episode import Episode, EpisodeFailed
+from rtl_agent.envs.graded import diagnostics_of, grade_or_fail, json_of
 from rtl_agent.envs.live import DEFAULT, grader_named
 from rtl_agent.envs.metrics import grade_metrics
 from rtl_agent.envs.prompt import Prompt, prompt_for
 from rtl_agent.envs.renderers import renderer_for
 from rtl_agent.envs.tokenizers import tokenizer_for
-from rtl_agent.grading import CannotGrade, Diagnostic, Grade, Grader, Outcome
+from rtl_agent.grading import Grade, Grader, extract
 from rtl_agent.problems import Problem
 from rtl_agent.prompts import PromptTooLong
-
-DIAGNOSTICS_KEPT = 40  # a design without a semicolon can make a tool complain about every line
 
 
 class SingleShotEnv(Env):
@@ -45,12 +43,7 @@ class SingleShotEnv(Env):
 
     async def step(self, action: Action, *, extra: ActionExtra | None = None) -> StepResult:
         text = answer_text(self._renderer, action)
-        try:
-            grade = await self._grader.grade_reply(self._problem, text)
-        except CannotGrade as error:
-            raise EpisodeFailed(str(error)) from error
-        if grade.outcome is Outcome.ERROR:  # the executor has tried again before it says so
-            raise EpisodeFailed(f"{self._problem.id} could not be graded: {'; '.join(grade.reasons)}")
+        grade = await grade_or_fail(self._grader, self._problem, extract(self._problem, text))
         stop_reason = (extra or {}).get("stop_reason", "stop")
         self._episode = self._record(action, text, stop_reason, grade)
         return StepResult(
@@ -72,15 +65,11 @@ class SingleShotEnv(Env):
             sampled_tokens=tuple(action),
             text=text,
             stop_reason=stop_reason,
-            grade=json.loads(json.dumps(grade.to_json())),  # as it will be read back
+            grade=json_of(grade),
             reward=grade.reward.total,
             reward_parts=dict(grade.reward.parts),
-            diagnostics=(*grade.reasons, *map(_line, grade.diagnostics[:DIAGNOSTICS_KEPT])),
+            diagnostics=diagnostics_of(grade),
         )
-
-
-def _line(found: Diagnostic) -> str:
-    return f"{found.file}:{found.line}: {found.severity}: {found.text} ({found.tool})"
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from rtl_agent.prompts import (
     Message,
     PromptTooLong,
     UnknownSystemMessage,
+    agentic_messages,
     as_dicts,
     estimate_tokens,
     messages,
@@ -84,11 +85,27 @@ def test_comprehension_is_answered_in_a_response():
 
 def test_an_agent_is_told_its_workspace_and_finds_the_files_there():
     system, user = asked(problem(kind=Kind.AGENTIC))
-    for word in ("/code", "docs/", "rtl/", "verif/", "rundir/", "iverilog"):
+    for word in ("/code", "docs/", "rtl/", "verif/", "rundir/", "a process of its own", "Files stay"):
         assert word in system
     assert "docs/spec.md" in user
     assert "module part" not in user
     assert "code block" not in user
+
+
+def test_an_agent_is_told_what_it_may_use_and_how_to_end():
+    def told(level: str, can_submit: bool = True, **changes: object) -> tuple[str, str]:
+        system, user = agentic_messages(problem(**changes), level=level, can_submit=can_submit, tries=4)
+        return system.content, user.content
+
+    alone, _ = told("spec", can_submit=False)
+    assert "iverilog" not in alone
+    assert "without calling a tool" in alone
+    for level in ("own-tests", "feedback", "open"):
+        assert all(word in told(level)[0] for word in ("iverilog", "cocotb", "Call submit"))
+    assert "4 times in all" in told("feedback")[0]
+    assert ["/src" in told(level)[0] for level in ("spec", "own-tests", "feedback", "open")] == [0, 0, 0, 1]
+    assert "`rtl/arbiter.sv`, below /code" in told("own-tests")[1], "a single-shot text may not name its file"
+    assert "rtl/arbiter.sv" not in told("own-tests", kind=Kind.AGENTIC)[1], "CVDP does not name an agent's targets"
 
 
 def test_an_agents_files_can_be_put_into_the_text():

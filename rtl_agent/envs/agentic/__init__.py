@@ -1,0 +1,19 @@
+"""A problem as a workspace with a shell: sessions without tokens, and environments of tinker-cookbook over them."""
+
+from rtl_agent.envs.agentic.config import AgenticConfig, CommandLimits
+from rtl_agent.envs.agentic.end_reason import EndReason
+from rtl_agent.envs.agentic.level import Level
+from rtl_agent.envs.agentic.session import AgenticSession, Reply
+from rtl_agent.envs.agentic.workspace import Workshop, Workspace, workshop
+
+__all__ = [
+    "AgenticConfig",
+    "AgenticSession",
+    "CommandLimits",
+    "EndReason",
+    "Level",
+    "Reply",
+    "Workshop",
+    "Workspace",
+    "workshop",
+]

@@ -1,0 +1,114 @@
+"""A grade as its author may see it: which tests failed and in what words, nothing of the harness that asked.
+
+Harnesses quote themselves: pytest explains an assertion by the expressions in it, tracebacks show lines, messages name
+files. A model that reads them learns the tests instead of the specification.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from rtl_agent.grading import Diagnostic, Grade, Outcome, StageName, TestResult
+from rtl_agent.problems import Problem
+
+MOST_TESTS, MOST_DIAGNOSTICS, MOST_CHARACTERS = 12, 12, 300
+_UNSAID = "failed without a message"
+_QUOTED = re.compile(r"^(?:assert\b|\+\s|>|E\s|Traceback\b|File\s|\^|[-?]\s)")  # how pytest and Python show code
+_OWN = re.compile(r"/code/(?=(?:rtl|docs|verif)/)")
+_PATH = re.compile(r"(?<![\w.])/(?:[\w.+-]+/)*[\w.+-]+(?::\d+)*")
+_CODE_LINE = 10  # characters; a shorter line of a harness (`else:`) is in many sentences
+
+
+class Sanitiser:
+    """Takes the harness of one problem out of texts."""
+
+    def __init__(self, problem: Problem) -> None:
+        files = problem.harness.files
+        lines = {line.strip() for text in files.values() for line in text.splitlines()}
+        shown = "\n".join((problem.prompt, *problem.context.values()))
+        self._lines = tuple(line for line in lines if len(line) >= _CODE_LINE and line not in shown)
+        names = sorted({path.rpartition("/")[2] for path in files}, key=len, reverse=True)
+        self._names = re.compile("|".join(rf"\b{re.escape(name)}(?::\d+)*" for name in names) or r"(?!)")
+        self._own = {*problem.context, *problem.targets}
+
+    def message(self, said: str | None) -> str:
+        """The words of a failure: what its author wrote for people, in one line."""
+        line = next((line.strip() for line in (said or "").splitlines() if line.strip()), "")
+        if line.startswith("AssertionError: "):
+            line = line.removeprefix("AssertionError: ")
+        if not line or _QUOTED.match(line) or any(code in line for code in self._lines):
+            return _UNSAID
+        return self.text(line)
+
+    def text(self, line: str) -> str:
+        """Without paths but those of the model's own files, and without the names of the harness's."""
+        line = _PATH.sub("(path)", _OWN.sub("", line))
+        line = self._names.sub("(test file)", line)
+        return line if len(line) <= MOST_CHARACTERS else f"{line[:MOST_CHARACTERS]} ..."
+
+    def is_own(self, found: Diagnostic) -> bool:
+        return found.file in self._own
+
+
+def failures(problem: Problem, grade: Grade) -> str:
+    """Why a design did not pass, for who wrote it."""
+    sanitiser = Sanitiser(problem)
+    return "\n".join(_lines(sanitiser, grade))
+
+
+def _lines(sanitiser: Sanitiser, grade: Grade) -> Iterator[str]:
+    if grade.outcome is Outcome.PASSED:
+        yield "Every test passed."
+        return
+    if grade.outcome is Outcome.INVALID:
+        yield "Nothing could be judged:"
+        yield from (f"- {sanitiser.text(reason)}" for reason in grade.reasons)
+        return
+    own = [found for found in grade.diagnostics if sanitiser.is_own(found)]
+    interface, syntax = grade.stage(StageName.INTERFACE), grade.stage(StageName.SYNTAX)
+    if syntax.passed is False:
+        yield "It does not compile."
+        own = [found for found in own if found.severity == "error"] or own
+        if not own:
+            yield from (f"- {sanitiser.text(note)}" for note in syntax.notes)
+    else:
+        if interface.passed is False and interface.notes:
+            yield "The interface differs from what the tests need:"
+            yield from _limited((f"- {sanitiser.text(note)}" for note in interface.notes), MOST_TESTS)
+        yield from _tests(sanitiser, grade.tests)
+        own = [found for found in own if found.tool != "slang"]
+    if own:
+        yield "The tools say:"
+        places = {(found.file, found.line, found.tool): found for found in reversed(own)}  # the first of each place
+        lines = (f"- {at.file}:{at.line}: {at.severity}: {sanitiser.text(at.text)}" for at in places.values())
+        yield from _limited(reversed(list(lines)), MOST_DIAGNOSTICS)
+
+
+def _tests(sanitiser: Sanitiser, tests: Iterable[TestResult]) -> Iterator[str]:
+    """Single tests; the pytest item around cocotb tests only where none of these failed."""
+    every = list(tests)
+    around = {(test.service, test.item) for test in every if test.item and test.passed is False}
+    counted = [test for test in every if test.item or (test.service, test.name) not in around]
+    failed = [test for test in counted if test.passed is False]
+    if not failed:
+        yield "The tests did not come to their end."
+        return
+    told: dict[str, int] = {}
+    for test in failed:
+        line = f"- {test_name(test)}: {sanitiser.message(test.message)}"
+        told[line] = told.get(line, 0) + 1
+    yield f"{len(failed)} of {len(counted)} tests failed:"
+    lines = (line if times == 1 else f"{line} ({times} times)" for line, times in told.items())
+    yield from _limited(lines, MOST_TESTS)
+
+
+def test_name(test: TestResult) -> str:
+    """Without the file or the module that it stands in: `test_uart.idle_is_high` is `idle_is_high`."""
+    name, bracket, parameters = test.name.rpartition("::")[2].partition("[")
+    return f"{name.rpartition('.')[2]}{bracket}{parameters}"[:MOST_CHARACTERS]
+
+
+def _limited(lines: Iterable[str], most: int) -> Iterator[str]:
+    every = list(lines)
+    yield from every[:most]
+    if len(every) > most:
+        yield f"- ... and {len(every) - most} more"
