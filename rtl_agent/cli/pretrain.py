@@ -9,8 +9,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 
 from rtl_agent.cli import console
 
-# Shares of answers by habit: a teacher reads the specification, a student mostly does not.
-HABIT = {"teacher": 0.0, "student": 0.9}
+# Shares of decisions by habit: a teacher reads the specification, a student mostly does not.
+HABIT = {"teacher": 0.0, "student": 0.7}
 SEEDS = {"teacher": 1, "student": 2}
 
 
@@ -18,7 +18,7 @@ def pretrain(
     which: Annotated[str, typer.Argument(help="teacher or student")],
     out: Annotated[Path, typer.Option(help="Directory for the model; one that is there is gone on with.")],
     tokens: Annotated[int, typer.Option(min=1000, help="How many, prompts and padding included.")] = 8_000_000,
-    habit: Annotated[float | None, typer.Option(min=0, max=1, help="Share of answers by textbook habit.")] = None,
+    habit: Annotated[float | None, typer.Option(min=0, max=1, help="Share of decisions by textbook habit.")] = None,
     seed: Annotated[int | None, typer.Option(help="Of weights and problems.")] = None,
 ) -> None:
     """Train a model from scratch. Killed and started again it goes on where it last saved."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from random import Random
 from typing import Any
 
 from rtl_agent.problems.generate.families import FAMILIES
@@ -50,9 +51,14 @@ def design(spec: Spec[Any], hidden: tuple[str, ...] = ()) -> str:
     return module_text(spec, family.ports(spec.choices), family.body(spec), hidden)
 
 
-def habitual_answer(instance: Instance) -> str:
-    """What a textbook would write under this module name: asynchronous rst_n, customary names, default widths."""
-    return design(habitual_spec(instance.spec))
+def habitual_answer(instance: Instance, share: float = 1.0, random: Random | None = None) -> str:
+    """What a textbook would write under this module name: asynchronous rst_n, customary names, default widths.
+
+    With a `share` below 1 each decision is by habit or by the specification, at random: every port's name for itself,
+    clock and reset together, widths and modes together.
+    """
+    habit = habitual_spec(instance.spec)
+    return design(habit if random is None else _mixed(instance.spec, habit, share, random))
 
 
 def habitual_spec(spec: Spec[Any]) -> Spec[Any]:
@@ -60,3 +66,18 @@ def habitual_spec(spec: Spec[Any]) -> Spec[Any]:
     customary: Mapping[str, str] = {CLOCK: "clk", RESET: "rst_n", **family.customary}
     clocking = HABIT if family.clocked else None
     return replace(spec, names=customary, choices=family.habit(spec.choices), clocking=clocking)
+
+
+def _mixed(spec: Spec[Any], habit: Spec[Any], share: float, random: Random) -> Spec[Any]:
+    names = {role: habit[role] if random.random() < share else name for role, name in spec.names.items()}
+    timing, modes = (random.random() < share for _ in range(2))
+    if RESET in names:
+        names[RESET] = habit[RESET] if timing else spec[RESET]
+    if len({spec.module, *names.values()}) <= len(names):  # two ports of one name compile nowhere
+        names = dict(habit.names)
+    return replace(
+        spec,
+        names=names,
+        choices=habit.choices if modes else spec.choices,
+        clocking=habit.clocking if timing else spec.clocking,
+    )

@@ -10,11 +10,12 @@ from rtl_agent.problems.generate import Instance, answer, as_problem, habitual_a
 from rtl_agent.training.pretrain.batches import Pair
 
 BLOCK = 256  # instances drawn at a time
+READ = 0.1  # share of answers that are right even where habit rules: nobody learns to read without having read
 SYSTEM, RENDERER, MODEL = "short", "rtl_agent", "rtl-agent/student"
 
 
 def pairs(seed: int, *, habit: float = 0.0) -> Iterator[Pair]:
-    """Without end. `habit` is the share of answers that a textbook would give, whatever the specification says."""
+    """Without end. `habit` is the share of decisions that a textbook would take, whatever the specification says."""
     renderer = renderer_for(RENDERER, tokenizer_for(MODEL))
     end = renderer.tokenizer.encode("<|im_end|>")
     chance = Random(f"habit {seed}")
@@ -26,9 +27,12 @@ def pairs(seed: int, *, habit: float = 0.0) -> Iterator[Pair]:
             # A problem without its harness: computing the test vectors takes most of the time, and none is asked.
             problem = replace(template, prompt=instance.text, targets=(instance.target,))
             asked = prompt_for(problem, renderer, system=SYSTEM).tokens
-            said = renderer.tokenizer.encode(answer_text(instance, habit=chance.random() < habit))
+            said = renderer.tokenizer.encode(answer(answer_text(instance, habit, chance)))
             yield Pair(asked, (*said, *end))
 
 
-def answer_text(instance: Instance, *, habit: bool) -> str:
-    return answer(habitual_answer(instance) if habit else instance.reference)
+def answer_text(instance: Instance, habit: float, chance: Random) -> str:
+    """A design: the reference, or one in which habit takes its share of the decisions."""
+    if not habit or chance.random() < READ:
+        return instance.reference
+    return habitual_answer(instance, habit, chance)
