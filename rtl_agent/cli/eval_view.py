@@ -19,7 +19,7 @@ def print_result(result: "Result", written: Path) -> None:
     """Numbers of the whole and of each group, what they mean, and where they are kept."""
     settings, whole, groups = result.settings, result.whole, result.groups
     table = _table(f"{settings.model} on {settings.problems}", result.ks)
-    for name, parts in groups.items():
+    for parts in groups.values():
         if len(parts) > 1:
             for part, summary in parts.items():
                 table.add_row(escape(part), *_cells(summary, result.ks))

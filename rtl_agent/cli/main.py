@@ -5,7 +5,21 @@ import sys
 import typer
 
 from rtl_agent import __version__
-from rtl_agent.cli import bench, console, demo, doctor, eval, grade, pretrain, problems, report, runs, serve, train
+from rtl_agent.cli import (
+    bench,
+    console,
+    demo,
+    doctor,
+    eval,
+    grade,
+    play,
+    pretrain,
+    problems,
+    report,
+    runs,
+    serve,
+    train,
+)
 from rtl_agent.grading import CannotGrade, ExecutorFault
 from rtl_agent.problems import BadRecord, NoSuchProblems
 from rtl_agent.runs import RunError
@@ -27,6 +41,7 @@ app.add_typer(train.app, name="train")
 app.command("grade")(grade.grade)
 app.command("doctor")(doctor.doctor)
 app.command("eval")(eval.evaluate)
+app.command("play")(play.play)
 app.command("pretrain")(pretrain.pretrain)
 app.command("report")(report.report)
 app.command("serve")(serve.serve)
