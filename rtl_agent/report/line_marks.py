@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 # Matching takes time by the square of the lines in the worst case, and nobody reads marks in more than these.
-_MOST_LINES, _MOST_LETTERS = 400, 400
+_MOST_LINES, _MOST_LETTERS = 400, 200
 _ALIKE = 0.4  # less, and a line is another one, not the same with other words
 _WORD = re.compile(r"\d*'\w+|\w+|\s+|[-+*/<>=!&|^~]+|.", re.ASCII)
 

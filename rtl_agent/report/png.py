@@ -39,7 +39,7 @@ def _draw(chart: Chart) -> bytes:
     axes.set_ylim(low, high * 1.05 if high > 0 else high)
     axes.set(title=chart.title, xlabel="step")
     axes.grid(alpha=0.3)
-    axes.legend()
+    figure.legend(loc="outside lower center", ncols=3)
     image = io.BytesIO()
     figure.savefig(image, format="png", dpi=120)
     return image.getvalue()
