@@ -43,10 +43,10 @@ def renderer_for(name: str, tokenizer: Tokenizer) -> Renderer:
 def default_renderer(model_name: str) -> str:
     """The renderer for single-shot answers of this model: the one that thinks least where it can be chosen."""
     name = model_name.rpartition("/")[2].lower()
-    if model_name.startswith("rtl-agent/"):
-        return "rtl_agent"
     if is_base(model_name):
         return "role_colon"
+    if model_name.startswith("rtl-agent/"):
+        return "rtl_agent"
     if name.startswith("gpt-oss"):
         return "gpt_oss_low_reasoning"
     if name.startswith("qwen3-"):
@@ -61,7 +61,7 @@ def default_renderer(model_name: str) -> str:
 def is_base(model_name: str) -> bool:
     """A model that was never taught to follow instructions, by the cookbook's list or else by its name."""
     if model_name.startswith("rtl-agent/"):
-        return False
+        return model_name.endswith("-base")
     try:
         return not get_model_attributes(model_name).is_chat
     except (KeyError, ValueError):

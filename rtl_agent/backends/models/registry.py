@@ -24,10 +24,12 @@ TOKENIZER = SHIPPED / "tokenizer"
 SEED = 20_261_116
 
 # The vocabulary is the tokenizer's, filled in when the directory is made.
+_STUDENT = ModelConfig(
+    vocabulary=0, width=160, layers=3, feed_forward=384, heads=5, kv_heads=5, head_dim=32, context=4096
+)
 CONFIGS = {
-    "rtl-agent/student": ModelConfig(
-        vocabulary=0, width=160, layers=3, feed_forward=384, heads=5, kv_heads=5, head_dim=32, context=4096
-    ),
+    "rtl-agent/student": _STUDENT,
+    "rtl-agent/student-base": _STUDENT,
     "rtl-agent/teacher": ModelConfig(
         vocabulary=0, width=224, layers=4, feed_forward=576, heads=7, kv_heads=7, head_dim=32, context=4096
     ),

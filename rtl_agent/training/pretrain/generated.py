@@ -18,17 +18,31 @@ def pairs(seed: int, *, habit: float = 0.0) -> Iterator[Pair]:
     """Without end. `habit` is the share of decisions that a textbook would take, whatever the specification says."""
     renderer = renderer_for(RENDERER, tokenizer_for(MODEL))
     end = renderer.tokenizer.encode("<|im_end|>")
-    chance = Random(f"habit {seed}")
     template = as_problem(instances(seed, 1)[0])
+    for instance, chance in _drawn(seed):
+        # A problem without its harness: computing the test vectors takes most of the time, and none is asked.
+        problem = replace(template, prompt=instance.text, targets=(instance.target,))
+        asked = prompt_for(problem, renderer, system=SYSTEM).tokens
+        said = renderer.tokenizer.encode(answer(answer_text(instance, habit, chance)))
+        yield Pair(asked, (*said, *end))
+
+
+def documents(seed: int, *, habit: float = 0.0) -> Iterator[Pair]:
+    """The same problems as running text: specification, empty line, design. No turns, no code block, all is learned."""
+    tokenizer = renderer_for(RENDERER, tokenizer_for(MODEL)).tokenizer
+    end = tokenizer.encode("<|endoftext|>")
+    for instance, chance in _drawn(seed):
+        text = f"{instance.text}\n\n{answer_text(instance, habit, chance)}"
+        first, *rest = tokenizer.encode(text)
+        yield Pair((first,), (*rest, *end))
+
+
+def _drawn(seed: int) -> Iterator[tuple[Instance, Random]]:
+    chance = Random(f"habit {seed}")
     for block in itertools.count():
         drawn = instances(seed * 1_000_003 + block, BLOCK)
         Random(f"order {seed} {block}").shuffle(drawn)
-        for instance in drawn:
-            # A problem without its harness: computing the test vectors takes most of the time, and none is asked.
-            problem = replace(template, prompt=instance.text, targets=(instance.target,))
-            asked = prompt_for(problem, renderer, system=SYSTEM).tokens
-            said = renderer.tokenizer.encode(answer(answer_text(instance, habit, chance)))
-            yield Pair(asked, (*said, *end))
+        yield from ((instance, chance) for instance in drawn)
 
 
 def answer_text(instance: Instance, habit: float, chance: Random) -> str:
