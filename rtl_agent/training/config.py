@@ -80,6 +80,7 @@ class Config:
     eval_samples: int = chz.field(default=1, doc="answers to each held-out problem")
     eval_temperature: float = chz.field(default=0.0, doc="of sampling in evaluations; 0: the likeliest token")
     exam_problems: int = chz.field(default=0, doc="before and after, an exam of so many other problems (`generated`)")
+    exam_of: str = chz.field(default="before,after,teacher", doc="who takes it")
     exam_samples: int = chz.field(default=1, doc="answers at temperature 1 to each problem of the exam")
     save_every: int = chz.field(default=5, doc="checkpoint every so many steps; 0: at the end only")
     wandb_project: str = chz.field(default="", doc="also log to this Weights & Biases project")

@@ -184,7 +184,7 @@ class Loop:
         return found.metrics | level
 
     async def _examine(self, who: str, client: tinker.SamplingClient | None) -> None:
-        if self.exam and client is not None:
+        if self.exam and client is not None and who in self.config.exam_of.split(","):
             self.display.doing(f"exam: {who}")
             await self.exam.examine(who, client)
             self.display.doing("training")

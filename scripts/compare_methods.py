@@ -1,0 +1,221 @@
+"""Compare ways of learning on the embedded models, one (method, seed) at a time; write docs/comparison.md.
+
+    python scripts/compare_methods.py run [--only GLOB] [--seeds 0 1 2] [--minutes 60]
+    python scripts/compare_methods.py write
+
+Every job is a run of its own under --runs, which a kill does not lose: the next start goes on where it stopped. A job
+that has ended leaves docs/comparison/METHOD-SEED.json and is not run again. `write` needs these files alone.
+"""
+
+import argparse
+import fnmatch
+import itertools
+import json
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+from rich.console import Console
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "docs" / "comparison"
+PAGE = ROOT / "docs" / "comparison.md"
+BEGIN, END = "<!-- table -->", "<!-- end of table -->"
+STEPS, EVERY = 60, 10
+COMMON = (
+    "preset=embedded",
+    "generated_problems=480",
+    f"max_steps={STEPS}",
+    f"eval_every={EVERY}",
+    "eval_problems=48",
+    "save_every=10",
+    "exam_problems=120",
+    "exam_samples=8",
+    "exam_of=after",
+    "learning_rate=1e-3",
+    "behavior_if_log_dir_exists=resume",
+)
+
+
+@dataclass(frozen=True)
+class Method:
+    name: str
+    mode: str
+    words: tuple[str, ...]
+    about: str
+
+
+def _distill(name: str, about: str, reverse: float, forward: float, reward: float, *more: str) -> Method:
+    words = (f"kl_penalty_coef={reverse}", f"forward_kl_coef={forward}", f"reward_coef={reward}", *more)
+    return Method(name, "distill", words, about)
+
+
+METHODS = (
+    Method("reward", "rl", (), "reward only"),
+    _distill("reverse", "sampled reverse KL, as the seed had it", 1.0, 0.0, 0.0),
+    _distill("reverse-reward", "sampled reverse KL + reward: the seed's objective", 1.0, 0.0, 1.0),
+    _distill("forward", "forward KL to the teacher's 8 likeliest tokens", 0.0, 1.0, 0.0),
+    _distill("mix", "half reverse, half forward KL", 0.5, 0.5, 0.0),
+    _distill("mix-reward-0.5", "reverse 0.5 + forward 0.5 + reward", 0.5, 0.5, 1.0),
+    _distill("mix-reward-0.7", "reverse 0.7 + forward 0.5 + reward", 0.7, 0.5, 1.0),
+    _distill("mix-reward-1.0", "reverse 1.0 + forward 0.5 + reward", 1.0, 0.5, 1.0),
+    _distill("weighted", "mix, each rollout's advice weighted by its reward", 0.5, 0.5, 0.0, "reward_weighted=true"),
+    Method("supervised", "supervised", ("batch_size=32",), "references, as many answers as the others sample"),
+    Method(
+        "supervised-long", "supervised", ("batch_size=32", "generated_problems=1920", f"max_steps={4 * STEPS}",
+                                          f"eval_every={4 * EVERY}"),
+        "references, about as much CPU as the others use",
+    ),
+    _distill("base-mix", "mix + reward 0.5 from the base-style student", 0.5, 0.5, 1.0,
+             "student_model=rtl-agent/student-base"),
+    Method("base-reward", "rl", ("model_name=rtl-agent/student-base",), "reward only from the base-style student"),
+)  # fmt: skip
+
+
+def run(method: Method, seed: int, runs: Path, console: Console) -> None:
+    """Train, then keep what the comparison needs."""
+    from rtl_agent.training.exam import read
+    from rtl_agent.training.parse import parse
+    from rtl_agent.training.start import start
+
+    path = runs / f"{method.name}-{seed}"
+    words = [*COMMON, f"seed={seed}", f"log_path={path}", *method.words]
+    start(parse(method.mode, words), console)
+    lines = [json.loads(line) for line in (path / "metrics.jsonl").read_text().splitlines()]
+    found = {
+        "method": method.name,
+        "about": method.about,
+        "seed": seed,
+        "words": [method.mode, *method.words],
+        "common": list(COMMON),
+        "curve": curve(lines),
+        "exam": read(path)["after"],
+    }
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / f"{method.name}-{seed}.json").write_text(json.dumps(found, indent=1) + "\n")
+
+
+def curve(lines: list[dict[str, Any]]) -> list[dict[str, float]]:
+    """The evaluations by step, with the CPU seconds and the answer tokens that were spent until then."""
+    points, cpu, tokens = [], 0.0, 0.0
+    for line in lines:
+        if "test/env/all/pass_rate" in line:
+            points.append(
+                {
+                    "step": line["step"],
+                    "cpu": round(cpu, 1),
+                    "tokens": tokens,
+                    "pass": line["test/env/all/pass_rate"],
+                    "reward": line["test/env/all/reward/total"],
+                    "new": line.get("new/env/all/pass_rate", 0.0),
+                }
+            )
+        cpu += line.get("time/cpu", 0.0)
+        tokens += line.get("env/all/total_ac_tokens", 0.0)
+    return points
+
+
+def at_cpu(points: list[dict[str, float]], cpu: float) -> float | None:
+    """The pass rate when so much CPU was used, by a straight line between evaluations; None if it never was."""
+    for before, after in itertools.pairwise(points):
+        if before["cpu"] <= cpu <= after["cpu"]:
+            share = (cpu - before["cpu"]) / max(after["cpu"] - before["cpu"], 1e-9)
+            return before["pass"] + share * (after["pass"] - before["pass"])
+    return None
+
+
+def write() -> None:
+    """The table and the pictures, from the results that are there."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for file in sorted(RESULTS.glob("*.json")):
+        one = json.loads(file.read_text())
+        found.setdefault(one["method"], []).append(one)
+    known = [method for method in METHODS if method.name in found]
+    ends = [one["curve"][-1]["cpu"] for method in known if method.name != "supervised" for one in found[method.name]]
+    budget = min(ends, default=0.0)  # the supervised run of as many answers is far shorter
+    rows = [
+        "| method | seeds | pass@1, greedy | pass@1, T = 1 | pass@8 | new families, greedy | "
+        f"held-out pass at {budget:,.0f} CPU s | CPU s |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for method in known:
+        of = found[method.name]
+        cells = [
+            _spread([one["exam"]["test"]["greedy"]["rates"]["pass_rate"] for one in of]),
+            _spread([one["exam"]["test"]["sampled"]["rates"]["pass_rate"] for one in of]),
+            _spread([one["exam"]["test"]["sampled"]["pass_at_k"] for one in of]),
+            _spread([one["exam"]["new"]["greedy"]["rates"]["pass_rate"] for one in of]),
+            _spread([value for one in of if (value := at_cpu(one["curve"], budget)) is not None]),
+            f"{mean(one['curve'][-1]['cpu'] for one in of):,.0f}",
+        ]
+        rows.append(f"| {method.about} | {len(of)} | " + " | ".join(cells) + " |")
+    page = PAGE.read_text()
+    before, _, rest = page.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    PAGE.write_text(f"{before}{BEGIN}\n" + "\n".join(rows) + f"\n{END}{after}")
+    for axis, label in (("cpu", "CPU seconds of training"), ("tokens", "sampled tokens")):
+        _draw(known, found, axis, label)
+
+
+def _spread(values: list[float]) -> str:
+    if not values:
+        return "-"
+    spread = f" ± {100 * stdev(values):.1f}" if len(values) > 1 else ""
+    return f"{100 * mean(values):.1f}{spread} %"
+
+
+def _draw(known: list[Method], found: dict[str, list[dict[str, Any]]], axis: str, label: str) -> None:
+    """Mean curve of every method; its seeds as thin lines."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 5), layout="constrained")
+    axes = figure.add_subplot()
+    for number, method in enumerate(known):
+        if axis == "tokens" and method.mode == "supervised":
+            continue
+        curves = [one["curve"] for one in found[method.name]]
+        colour, style = f"C{number % 10}", "-" if number < 10 else "--"
+        for points in curves:
+            axes.plot([p[axis] for p in points], [100 * p["pass"] for p in points], color=colour, alpha=0.2, lw=0.8)
+        length = min(map(len, curves))
+        axes.plot(
+            [mean(points[at][axis] for points in curves) for at in range(length)],
+            [100 * mean(points[at]["pass"] for points in curves) for at in range(length)],
+            color=colour, linestyle=style, label=method.name,
+        )  # fmt: skip
+    axes.set(xlabel=label, ylabel="held-out pass rate, %", ylim=(0, 100))
+    axes.grid(alpha=0.3)
+    figure.legend(loc="outside right center")
+    figure.savefig(RESULTS / f"by_{axis}.png", dpi=110)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("run", "write", "list"))
+    parser.add_argument("--only", default="*", help="methods by name or glob")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="start no job after so long")
+    parser.add_argument("--runs", type=Path, default=ROOT / "runs" / "comparison")
+    options = parser.parse_args()
+    console = Console(stderr=True)
+    began = time.monotonic()
+    jobs = [
+        (method, seed) for seed in options.seeds for method in METHODS if fnmatch.fnmatch(method.name, options.only)
+    ]
+    for number, (method, seed) in enumerate(jobs, 1):
+        done = (RESULTS / f"{method.name}-{seed}.json").is_file()
+        if options.what == "list":
+            print(f"{method.name:16} seed {seed}  {'done' if done else 'to do'}  {method.about}")
+        elif options.what == "run" and not done and time.monotonic() - began < 60 * options.minutes:
+            console.rule(f"{number} of {len(jobs)}: {method.name}, seed {seed}")
+            run(method, seed, options.runs, console)
+    if options.what == "write":
+        write()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
