@@ -9,6 +9,9 @@ from tinker_cookbook.completers import StopCondition
 
 from rtl_agent.prompts import Message
 
+CALLS_PER_TURN = 16
+CUT_OFF = "your turn was cut off at its limit of tokens before it called a tool or ended; say less before you call"
+
 
 @dataclass(frozen=True)
 class ToolSpec:
@@ -25,7 +28,7 @@ class ToolCall:
 
 @dataclass(frozen=True)
 class ToolResult:
-    name: str
+    name: str  # "" if no tool said it: a fault, or words of the environment, which the model is told as the user's
     text: str  # what the model is shown
 
 
@@ -59,5 +62,5 @@ class Dialect(Protocol):
         """What was sampled, whatever it is: a turn that makes no sense is one with a fault, never an exception."""
 
     def follow(self, sampled: Sequence[int], results: Sequence[ToolResult]) -> list[int]:
-        """What to append after the sampled tokens: the end of the turn where it is missing, the results, and the
-        header of the next turn. A fault is shown as a result too, by whatever name it has."""
+        """What to append after the sampled tokens: the end of the turn where it is missing, the results (a fault is one
+        of them), and the header of the next turn."""

@@ -1,0 +1,151 @@
+"""gpt-oss's Harmony: thinking, calls and answers are messages on channels, told apart by control tokens."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import tinker
+from tinker_cookbook.completers import StopCondition
+from tinker_cookbook.renderers import Message as RendererMessage
+from tinker_cookbook.renderers.base import RenderContext
+
+from rtl_agent.envs.dialects.dialect import CALLS_PER_TURN, CUT_OFF, ToolCall, ToolResult, ToolSpec, Turn
+from rtl_agent.envs.dialects.json_object import Unreadable, read_whole_object, shown
+from rtl_agent.envs.dialects.plain_text import PlainText, sound
+from rtl_agent.envs.dialects.typescript import namespace
+from rtl_agent.envs.harmony import HarmonyRenderer
+from rtl_agent.prompts import Message, as_dicts
+
+_RECIPIENT = re.compile(r"(?:^|\s)to=(\S+)")
+_ROLE = re.compile(r"\s*(\S*)")
+_TOOL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")  # what may stand in the header of a result
+_FORM = '<|channel|>commentary to=functions.tool <|constrain|>json<|message|>{"argument": "value"}<|call|>'
+
+
+@dataclass(frozen=True)
+class _Said:
+    """One message of a turn."""
+
+    header: str
+    body: str | None  # None: the header was not finished
+    end: int | None  # the token that ended it; None: it was cut off
+
+    @property
+    def role(self) -> str:
+        found = _ROLE.match(self.header.partition("<|channel|>")[0])
+        return found[1] if found else ""
+
+    @property
+    def channel(self) -> str:
+        return self.header.partition("<|channel|>")[2].split("<|constrain|>")[0].strip().split(" ")[0]
+
+    @property
+    def recipient(self) -> str:
+        found = _RECIPIENT.search(self.header.replace("<|channel|>", " ").replace("<|constrain|>", " "))
+        return found[1].removeprefix("functions.") if found else ""
+
+
+class HarmonyDialect:
+    """For the `gpt_oss_*` renderers. A call ends the turn; calls that come without a stop between them are all read."""
+
+    name = "harmony"
+
+    def __init__(self, renderer: HarmonyRenderer) -> None:
+        self._renderer = renderer
+        self._plain = PlainText(renderer.tokenizer)
+        marks = ("<|start|>", "<|end|>", "<|message|>", "<|channel|>", "<|constrain|>", "<|call|>", "<|return|>")
+        self._token = {mark: self._control(mark)[0] for mark in marks}
+        self._ends = {self._token[mark] for mark in ("<|end|>", "<|call|>", "<|return|>")}
+
+    def first(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> tinker.ModelInput:
+        told = as_dicts(Message(message.role, sound(message.content)) for message in messages)
+        if not tools:
+            return self._renderer.build_generation_prompt(cast(list[RendererMessage], told))
+        sections = [namespace(tools)]
+        if told and told[0]["role"] == "system":
+            sections.insert(0, f"# Instructions\n\n{told.pop(0)['content']}")
+        told.insert(0, {"role": "developer", "content": "\n\n".join(sections)})
+        return self._renderer.with_tools().build_generation_prompt(cast(list[RendererMessage], told))
+
+    def stop(self) -> StopCondition:
+        return [self._token["<|return|>"], self._token["<|call|>"]]
+
+    def parse(self, tokens: Sequence[int]) -> Turn:
+        text: list[str] = []
+        thinking: list[str] = []
+        calls: list[ToolCall] = []
+        fault, end = "", None
+        for said in self._messages(tokens):
+            end = said.end
+            if said.role != "assistant" and said.header:
+                fault = f"you wrote a message of {shown(said.role)}, but yours begin with <|start|>assistant"
+            elif said.body is None:
+                fault = "" if end is None else f"a message without <|message|>: {shown(said.header)}"
+            elif said.recipient:
+                try:
+                    calls.append(ToolCall(said.recipient, read_whole_object(said.body) if said.body.strip() else {}))
+                except Unreadable as wrong:
+                    called = f"call {len(calls) + 1} (of {shown(said.recipient)})"
+                    fault = f"{called} could not be read: {wrong}. Write it as\n{_FORM}"
+                if len(calls) > CALLS_PER_TURN:
+                    calls.pop()
+                    fault = f"more than {CALLS_PER_TURN} calls in one turn; those after them were not read"
+            else:
+                (thinking if said.channel == "analysis" else text).append(said.body.strip())
+            if fault:
+                break
+        if not calls and not fault and end != self._token["<|return|>"]:
+            fault = CUT_OFF if end != self._token["<|call|>"] else f"<|call|> without a tool. Write it as\n{_FORM}"
+        return Turn("\n".join(filter(None, text)), "\n".join(filter(None, thinking)), tuple(calls), fault)
+
+    def follow(self, sampled: Sequence[int], results: Sequence[ToolResult]) -> list[int]:
+        tokens = self._closing(sampled)
+        for result in results:
+            tokens += self._shown(result)
+        return [*tokens, *self._control("<|start|>assistant")]
+
+    def _messages(self, tokens: Sequence[int]) -> Iterator[_Said]:
+        """The prompt ends with `<|start|>assistant`: the first header goes on from there. `<|return|>` ends it all."""
+        start, message = self._token["<|start|>"], self._token["<|message|>"]
+        header: list[int] = self._control("assistant")
+        body: list[int] | None = None
+        between = False
+        for token in tokens:
+            if token in self._ends or (token == start and not between):
+                yield self._said(header, body, token)
+                header, body, between = [], None, token != start
+                if token == self._token["<|return|>"]:
+                    return
+            elif token == start:
+                between = False
+            elif token == message and body is None:
+                body, between = [], False
+            else:
+                between = False
+                (header if body is None else body).append(token)
+        if not between:
+            yield self._said(header, body, None)
+
+    def _said(self, header: list[int], body: list[int] | None, end: int | None) -> _Said:
+        return _Said(self._plain.decode(header), None if body is None else self._plain.decode(body), end)
+
+    def _closing(self, sampled: Sequence[int]) -> list[int]:
+        """The end of a turn that was cut off."""
+        if sampled and sampled[-1] in self._ends:
+            return []
+        *_, last = self._messages(sampled)
+        if last.body is None:
+            return [self._token["<|message|>"], self._token["<|end|>"]]
+        return [self._token["<|call|>" if last.recipient else "<|end|>"]]
+
+    def _shown(self, result: ToolResult) -> list[int]:
+        role = "tool" if _TOOL_NAME.fullmatch(result.name) else "user"
+        message = cast(RendererMessage, {"role": role, "name": result.name, "content": sound(result.text)})
+        rendered = self._renderer.render_message(message, RenderContext(idx=1, is_last=False))
+        chunks = [rendered.header, *rendered.output]
+        return [token for chunk in chunks if isinstance(chunk, tinker.EncodedTextChunk) for token in chunk.tokens]
+
+    def _control(self, markup: str) -> list[int]:
+        tokens: list[int] = self._renderer.tokenizer.encode(markup, add_special_tokens=False)
+        return tokens

@@ -1,0 +1,216 @@
+"""Qwen's text format: `<tool_call>{"name": "execute_bash", "args": {"command": "ls"}}</tool_call>`, in ChatML."""
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any, cast
+
+import tinker
+from tinker_cookbook.completers import StopCondition
+from tinker_cookbook.renderers import Message as RendererMessage
+from tinker_cookbook.renderers import Renderer
+
+from rtl_agent.envs.dialects.dialect import CALLS_PER_TURN, CUT_OFF, ToolCall, ToolResult, ToolSpec, Turn
+from rtl_agent.envs.dialects.json_object import Unreadable, read_object, read_whole_object, shown, shown_value
+from rtl_agent.envs.dialects.plain_text import PlainText, sound
+from rtl_agent.prompts import Message, as_dicts
+
+SHELL = "execute_bash"  # what a ```bash block is a call of
+_FORM = '<tool_call>\n{"name": "tool", "args": {"argument": "value"}}\n</tool_call>'
+_TAG = re.compile(r"<think>|</think>|<tool_call>")
+_FENCE = re.compile(r"[ \t]*```[ \t]*(?:bash|sh|shell)[ \t\r]*")
+_SPACE = re.compile(r"\s*")
+
+
+class QwenDialect:
+    """For every renderer that writes ChatML: Qwen3's three, and the embedded models' own."""
+
+    name = "qwen"
+
+    def __init__(self, renderer: Renderer, *, brief: bool = False) -> None:
+        """`brief` tells the tools in a line: for models whose tokenizer and context are small."""
+        self._renderer, self._tools_text = renderer, brief_tools_text if brief else tools_text
+        self._plain = PlainText(renderer.tokenizer)
+        self._end, self._start = self._control("<|im_end|>")[0], self._control("<|im_start|>")[0]
+        self._ends = {self._end, self._start, *self._control("<|endoftext|>")}
+        self._user = self._control("\n<|im_start|>user\n")
+        nothing = renderer.build_generation_prompt([{"role": "user", "content": ""}]).to_ints()
+        self._header = nothing[nothing.index(self._end) + 1 :]
+
+    def first(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> tinker.ModelInput:
+        asked = list(messages)
+        system = asked.pop(0).content if asked and asked[0].role == "system" else ""
+        if tools:
+            system = f"{system}\n\n{self._tools_text(tools)}".lstrip("\n")
+        if system:
+            asked.insert(0, Message("system", system))
+        told = as_dicts(Message(message.role, sound(message.content)) for message in asked)
+        return self._renderer.build_generation_prompt(cast(list[RendererMessage], told))
+
+    def stop(self) -> StopCondition:
+        return [self._end]
+
+    def parse(self, tokens: Sequence[int]) -> Turn:
+        end = next((at for at, token in enumerate(tokens) if token in self._ends), None)
+        turn = parse_text(self._plain.decode(tokens[:end]))
+        if end is None and not turn.calls and not turn.fault:
+            return Turn(turn.text, turn.thinking, (), CUT_OFF)
+        return turn
+
+    def follow(self, sampled: Sequence[int], results: Sequence[ToolResult]) -> list[int]:
+        tokens = [] if sampled and sampled[-1] == self._end else [self._end]
+        if results:
+            tokens += self._user
+            for at, result in enumerate(results):
+                tokens += self._control("\n") if at else []
+                tokens += self._wrapped(result)
+            tokens.append(self._end)
+        return tokens + self._header
+
+    def _wrapped(self, result: ToolResult) -> list[int]:
+        if not result.name:
+            return self._plain.encode(result.text)
+        inside = self._plain.encode(f"\n{result.text}\n")
+        return [*self._control("<tool_response>"), *inside, *self._control("</tool_response>")]
+
+    def _control(self, markup: str) -> list[int]:
+        tokens: list[int] = self._renderer.tokenizer.encode(markup, add_special_tokens=False)
+        return tokens
+
+
+def tools_text(tools: Sequence[ToolSpec]) -> str:
+    """The tools as Qwen's own chat template tells them; `arguments` are called `args` and read under both names."""
+    lines = [
+        json.dumps(
+            {
+                "type": "function",
+                "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
+            }
+        )
+        for tool in tools
+    ]
+    return "\n".join(
+        [
+            "# Tools\n\nYou may call one or more functions to assist with the user query.\n",
+            "You are provided with function signatures within <tools></tools> XML tags:\n<tools>",
+            *lines,
+            "</tools>\n\nFor each function call, return a json object with function name and arguments within "
+            "<tool_call></tool_call> XML tags:",
+            '<tool_call>\n{"name": <function-name>, "args": <args-json-object>}\n</tool_call>',
+        ]
+    )
+
+
+def brief_tools_text(tools: Sequence[ToolSpec]) -> str:
+    """Names and arguments only, and one example."""
+
+    def arguments(tool: ToolSpec) -> list[str]:
+        return list(tool.parameters.get("properties", {}))
+
+    example = json.dumps({"name": tools[0].name, "args": dict.fromkeys(arguments(tools[0]), "...")})
+    known = ", ".join(f"{tool.name}({', '.join(arguments(tool))})" for tool in tools)
+    return f"Tools: {known}\n<tool_call>{example}</tool_call>"
+
+
+def results_text(results: Sequence[ToolResult]) -> str:
+    """The next user message, for endpoints that take text."""
+    return "\n".join(
+        f"<tool_response>\n{result.text}\n</tool_response>" if result.name else result.text for result in results
+    )
+
+
+def parse_text(text: str) -> Turn:
+    """Calls up to the first that cannot be read; without any `<tool_call>`, the ```bash blocks."""
+    text = sound(text)
+    said: list[str] = []
+    thoughts: list[str] = []
+    calls: list[ToolCall] = []
+    fault, at, tagged, opened = "", 0, False, False
+    while tag := _TAG.search(text, at):
+        said.append(text[at : tag.start()])
+        at = tag.end()
+        if tag[0] == "<think>":
+            opened = True
+            end = text.find("</think>", at)
+            thoughts.append(text[at:end] if end >= 0 else text[at:])
+            at = end + len("</think>") if end >= 0 else len(text)
+            if end < 0:
+                fault = fault or "your turn ended inside of <think>: write </think>, then call a tool or answer"
+        elif tag[0] == "</think>":
+            if not opened:  # by the prompt: some models are asked with <think> already written
+                thoughts, said, calls, fault, tagged = [text[: tag.start()]], [], [], "", False
+            opened = True
+        elif fault or len(calls) == CALLS_PER_TURN:
+            fault = fault or f"more than {CALLS_PER_TURN} calls in one turn; those after them were not read"
+            at = _behind(text, at)
+        else:
+            tagged = True
+            try:
+                call, at = _read_call(text, at)
+                calls.append(call)
+            except Unreadable as wrong:
+                fault = f"call {len(calls) + 1} could not be read: {wrong}. Write it as\n{_FORM}"
+                at = _behind(text, at)
+    said.append(text[at:])
+    prose = "".join(said).strip()
+    if not tagged and not fault:
+        commands, fault = _shell_blocks(prose)
+        calls = [ToolCall(SHELL, {"command": command}) for command in commands]
+    return Turn(prose, "\n".join(thought.strip() for thought in thoughts).strip(), tuple(calls), fault)
+
+
+def _read_call(text: str, start: int) -> tuple[ToolCall, int]:
+    given, end = read_object(text, _skip_space(text, start))
+    end = _skip_space(text, end)
+    if text.startswith("</tool_call>", end):
+        end += len("</tool_call>")
+    elif end < len(text) and not text.startswith("<tool_call>", end):
+        raise Unreadable(f"</tool_call> was expected after the JSON object, but there is {shown(text[end : end + 80])}")
+    name = given.get("name")
+    if not isinstance(name, str) or not name.strip():
+        raise Unreadable(f'"name" must be the name of a tool, but it is {shown_value(name)}')
+    return ToolCall(name.strip(), _arguments(given)), end
+
+
+def _arguments(given: Any) -> dict[str, Any]:
+    keys = [key for key in ("args", "arguments") if key in given]
+    if not keys:
+        if others := set(given) - {"name", "id", "type"}:
+            raise Unreadable(f'the arguments belong into "args", but there is {shown(", ".join(sorted(others)))}')
+        return {}  # a tool that takes none
+    if len(keys) == 2 and given["args"] != given["arguments"]:
+        raise Unreadable('"args" and "arguments" are both there and differ')
+    arguments = given[keys[0]]
+    if isinstance(arguments, str):  # the object written once more as a string, as OpenAI's API has it
+        arguments = read_whole_object(arguments)
+    if not isinstance(arguments, dict):
+        raise Unreadable(f'"{keys[0]}" must be an object, but it is {shown_value(arguments)}')
+    return arguments
+
+
+def _behind(text: str, at: int) -> int:
+    end = text.find("</tool_call>", at)
+    return len(text) if end < 0 else end + len("</tool_call>")
+
+
+def _skip_space(text: str, at: int) -> int:
+    space = _SPACE.match(text, at)
+    return space.end() if space else at
+
+
+def _shell_blocks(text: str) -> tuple[list[str], str]:
+    commands: list[str] = []
+    block: list[str] | None = None
+    for line in text.split("\n"):
+        if block is None:
+            block = [] if _FENCE.fullmatch(line) else None
+        elif line.strip() == "```":
+            commands.append("\n".join(block))
+            block = None
+        else:
+            block.append(line)
+    if block is not None:
+        return commands, "the ```bash block was not closed with ``` on a line of its own"
+    if len(commands) > CALLS_PER_TURN:
+        return commands[:CALLS_PER_TURN], f"more than {CALLS_PER_TURN} ```bash blocks in one turn"
+    return [command for command in commands if command.strip()], ""

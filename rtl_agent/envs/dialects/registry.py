@@ -1,0 +1,46 @@
+"""Which dialect goes with which renderer, and so with which model."""
+
+from collections.abc import Callable, Mapping
+
+from tinker_cookbook.renderers import Renderer
+
+from rtl_agent.envs.dialects.dialect import Dialect
+from rtl_agent.envs.dialects.harmony import HarmonyDialect
+from rtl_agent.envs.dialects.qwen import QwenDialect
+from rtl_agent.envs.harmony import HarmonyRenderer
+from rtl_agent.envs.renderers import default_renderer, renderer_for
+from rtl_agent.envs.tokenizers import tokenizer_for
+
+
+def _harmony(renderer: Renderer) -> Dialect:
+    assert isinstance(renderer, HarmonyRenderer)
+    return HarmonyDialect(renderer)
+
+
+# By the renderer's name. A new dialect is a file beside this one and a line here: docs/dialects.md.
+DIALECTS: Mapping[str, Callable[[Renderer], Dialect]] = {
+    "qwen3": QwenDialect,
+    "qwen3_disable_thinking": QwenDialect,
+    "qwen3_instruct": QwenDialect,
+    "rtl_agent": lambda renderer: QwenDialect(renderer, brief=True),
+    "gpt_oss_no_sysprompt": _harmony,
+    "gpt_oss_low_reasoning": _harmony,
+    "gpt_oss_medium_reasoning": _harmony,
+    "gpt_oss_high_reasoning": _harmony,
+}
+
+
+class UnknownDialect(ValueError):
+    """With this renderer nobody has said how tools are called."""
+
+
+def dialect_for(model_name: str, renderer_name: str = "") -> Dialect:
+    """The dialect of this model; `renderer_name` in place of the renderer that goes with its name."""
+    name = renderer_name or default_renderer(model_name)
+    renderer = renderer_for(name, tokenizer_for(model_name))
+    if name not in DIALECTS:
+        raise UnknownDialect(
+            f"{model_name} is asked with the renderer {name}, for which no tool calls are known: set renderer_name to "
+            f"one of {', '.join(DIALECTS)}, or play it without tools"
+        )
+    return DIALECTS[name](renderer)
