@@ -94,6 +94,7 @@ def _say_ready(host: str, port: int, key: str, model: str, state: Path) -> None:
         f"key      {key}",
         f"model    {model}",
         f"state    {state}",
+        f"openai   {url}/v1",
         "",
         f"{KEY_VARIABLE}={key} TINKER_BASE_URL={url} python your_script.py",
         f"{KEY_VARIABLE}={key} rtl-agent serve --self-check {url}",

@@ -41,7 +41,8 @@ def application(routes: list[tuple[str, str, Handler]], key: str) -> web.Applica
     @web.middleware
     async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
         if request.path not in OPEN_PATHS:
-            given = request.headers.get("X-API-Key", "")
+            bearer = request.headers.get("Authorization", "").removeprefix("Bearer ")
+            given = request.headers.get("X-API-Key", bearer)
             if not hmac.compare_digest(given.encode(), key.encode()):
                 return _sentence(401, "the API key is missing or wrong: use the one the server printed at its start")
         if (request.content_length or 0) > MOST_BYTES:
@@ -66,5 +67,5 @@ def application(routes: list[tuple[str, str, Handler]], key: str) -> web.Applica
 
     app = web.Application(middlewares=[guard], client_max_size=MOST_BYTES)
     for method, path, handler in routes:
-        app.router.add_route(method, f"/api/v1/{path}", handler)
+        app.router.add_route(method, path if path.startswith("/") else f"/api/v1/{path}", handler)
     return app

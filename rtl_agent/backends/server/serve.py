@@ -14,6 +14,7 @@ from rtl_agent.backends.server.checkpoint_routes import CheckpointRoutes
 from rtl_agent.backends.server.client_routes import ClientRoutes
 from rtl_agent.backends.server.http import application
 from rtl_agent.backends.server.key import KEY_PREFIX
+from rtl_agent.backends.server.openai_routes import OpenAIRoutes
 from rtl_agent.backends.server.sampling_routes import SamplingRoutes
 from rtl_agent.backends.server.service import Service
 from rtl_agent.backends.server.sessions import SILENT_SECONDS
@@ -39,7 +40,13 @@ async def serve(
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, stop.set)
     service = Service(engine, state, silent_seconds=silent_seconds)
-    groups = (ClientRoutes(service), TrainingRoutes(service), SamplingRoutes(service), CheckpointRoutes(service))
+    groups = (
+        ClientRoutes(service),
+        TrainingRoutes(service),
+        SamplingRoutes(service),
+        CheckpointRoutes(service),
+        OpenAIRoutes(service),
+    )
     app = application([route for group in groups for route in group.routes()], key)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
     await runner.setup()

@@ -19,6 +19,8 @@ from rtl_agent.backends.server.turns import Turns
 
 log = logging.getLogger(__name__)
 
+NO_SESSION = "nobody"  # owns the samplers of OpenAI's API, which knows no sessions
+
 
 class Service:
     def __init__(self, engine: Engine, state: Path, *, silent_seconds: float = SILENT_SECONDS) -> None:
@@ -105,24 +107,35 @@ class Service:
         sampler_id = f"{body.session_id}:sample:{body.sampling_session_seq_id}"
         if sampler := self.samplers.find(sampler_id):
             return sampler
-        if body.model_path is not None:
-            where = parse(body.model_path)
-            directory = self.checkpoints.directory(where)
-            record = self.checkpoints.record(where.run)
-            if record is None:
-                raise EngineError(f"{body.model_path} has lost its run.json; save the checkpoint again")
-            base = record.base
-            sampler = Sampler(sampler_id, body.session_id, base, body.model_path)
-            sampler.load = lambda: self.engine.load_snapshot(base, directory)
-        elif body.base_model is not None:
-            base = body.base_model
-            sampler = Sampler(sampler_id, body.session_id, base)
-            sampler.load = lambda: self.engine.base_snapshot(base)
-        else:
+        if body.model_path is None and body.base_model is None:
             raise bad_request("a sampling session needs a base_model or a model_path")
+        sampler = self._sampler(sampler_id, body.session_id, body.base_model or "", body.model_path)
         await self.samplers.open(sampler)
         self.samplers.add(sampler)
         return sampler
+
+    def named_sampler(self, model: str) -> Sampler:
+        """For those who have no session: by a model's name, or by the tinker:// path of saved weights."""
+        sampler_id = f"{NO_SESSION}:{model}"
+        if sampler := self.samplers.find(sampler_id):
+            return sampler
+        path = model if model.startswith("tinker://") else None
+        sampler = self._sampler(sampler_id, NO_SESSION, "" if path else model, path)
+        self.samplers.add(sampler)  # opened by its first user, so that two at once open one
+        return sampler
+
+    def _sampler(self, sampler_id: str, session_id: str, base: str, path: str | None) -> Sampler:
+        if path is None:
+            return Sampler(sampler_id, session_id, base, load=lambda: self.engine.base_snapshot(base))
+        where = parse(path)
+        directory = self.checkpoints.directory(where)
+        record = self.checkpoints.record(where.run)
+        if record is None:
+            raise EngineError(f"{path} has lost its run.json; save the checkpoint again")
+        trained = record.base
+        return Sampler(
+            sampler_id, session_id, trained, path, load=lambda: self.engine.load_snapshot(trained, directory)
+        )
 
     def unload(self, run: Run) -> None:
         del self.runs[run.id]
