@@ -35,7 +35,7 @@ class Reply:
 class Endpoint:
     """Chat completions, one answer at a time, not streamed."""
 
-    base_url: str
+    base_url: str = field(repr=False)
     model: str
     key: str = field(default="", repr=False)
     timeout_seconds: float = 600.0

@@ -1,0 +1,55 @@
+"""Whoever asks: what fails by no fault of the model is tried again, then left out; a dead server ends the wait."""
+
+import asyncio
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from rtl_agent.envs import Episode, EpisodeFailed
+from rtl_agent.evaluation.ask_all import TRIES, ask_all, while_alive
+from rtl_agent.evaluation.players import Played, Watcher
+from rtl_agent.evaluation.samples import SampleFile
+from rtl_agent.evaluation.settings import Settings
+from rtl_agent.problems import Problem, load_problems
+
+SETTINGS = Settings("p", "m", "", "b", "single", "spec", "s", "r", 0.0, 1, 0, "staged", 1.0, "g", {})
+
+
+@dataclass
+class Failing:
+    """Fails so often for each problem, then answers."""
+
+    failures: dict[str, int]
+    tries: list[str] = field(default_factory=list)
+
+    async def play(self, problem: Problem, seed: int, watcher: Watcher) -> Played:
+        self.tries.append(problem.id)
+        if self.tries.count(problem.id) <= self.failures.get(problem.id, 0):
+            raise EpisodeFailed("the sandbox was gone")
+        grade = {"outcome": "passed"}
+        return Played(Episode(problem.id, problem.family, (), (), (), "", "stop", grade, 1.4))
+
+
+async def test_an_error_is_retried_then_left_out(gates: Path, tmp_path: Path) -> None:
+    problems = load_problems(str(gates))
+    player = Failing({problems[0].id: TRIES - 1, problems[1].id: TRIES})
+    with SampleFile(tmp_path / "samples.jsonl", SETTINGS) as file:
+        asked = await ask_all(problems, 1, player, file, seed=0, at_a_time=2)
+    assert [sample.episode.problem_id for sample in asked.samples] == [problems[at].id for at in (0, 2, 3)]
+    (lost,) = asked.lost
+    assert (lost.problem_id, lost.why) == (problems[1].id, "the sandbox was gone")
+    assert len((tmp_path / "samples.jsonl").read_text().splitlines()) == 4  # the settings and three answers
+
+
+async def test_a_server_that_died_ends_the_wait() -> None:
+    looked = 0
+
+    def check() -> None:
+        nonlocal looked
+        looked += 1
+        raise ConnectionError("its process is gone")
+
+    with pytest.raises(ConnectionError):
+        await while_alive(check, asyncio.sleep(3600))
+    assert looked == 1
