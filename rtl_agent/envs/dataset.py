@@ -3,9 +3,12 @@
 import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
+from tinker_cookbook.renderers import Renderer
 from tinker_cookbook.rl.types import EnvGroupBuilder, RLDataset
 
+from rtl_agent.envs.prompt import Prompt
 from rtl_agent.envs.single_shot import SingleShotGroupBuilder
 from rtl_agent.problems import NEEDS_IN_WORDS, Kind, Needs, Problem, Selection, Split, select
 from rtl_agent.prompts import PromptTooLong
@@ -33,13 +36,16 @@ def partition(problems: Iterable[Problem], *, held_out: float = 0.2, seed: int =
     return Partition(side(Split.TRAIN), side(Split.HELD_OUT))
 
 
-def gradable(problems: Iterable[Problem]) -> tuple[list[Problem], list[str]]:
-    """The problems that can be asked in one turn and graded here; a sentence for each that is left out."""
+def gradable(
+    problems: Iterable[Problem], kinds: Sequence[Kind] = (Kind.SINGLE_SHOT,)
+) -> tuple[list[Problem], list[str]]:
+    """The problems that can be asked so and graded here; a sentence for each that is left out."""
     kept: list[Problem] = []
     left_out: list[str] = []
     for problem in problems:
-        if problem.kind is not Kind.SINGLE_SHOT:
-            left_out.append(f"{problem.id} is left out: it is {problem.kind.value}, which takes more than one turn")
+        if problem.kind not in kinds:
+            why = "which takes more than one turn" if problem.kind is Kind.AGENTIC else "and others are agentic"
+            left_out.append(f"{problem.id} is left out: it is {problem.kind.value}, {why}")
         elif problem.needs is not Needs.OPEN_TOOLS:
             left_out.append(f"{problem.id} is left out: it needs {NEEDS_IN_WORDS[problem.needs]}")
         else:
@@ -47,8 +53,17 @@ def gradable(problems: Iterable[Problem]) -> tuple[list[Problem], list[str]]:
     return kept, left_out
 
 
+class Asks(Protocol):
+    """What every builder of environments can tell."""
+
+    @property
+    def renderer(self) -> Renderer: ...
+
+    def prompt(self, renderer: Renderer | None = None) -> Prompt: ...
+
+
 def fitting(
-    problems: Iterable[Problem], builder_of: Callable[[Problem], SingleShotGroupBuilder]
+    problems: Iterable[Problem], builder_of: Callable[[Problem], Asks]
 ) -> tuple[list[Problem], list[str]]:
     """The problems whose prompts can be cut to their length; a sentence for each that is left out."""
     kept: list[Problem] = []

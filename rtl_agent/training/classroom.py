@@ -4,10 +4,11 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from rtl_agent.envs import ProblemDataset, SingleShotGroupBuilder, fitting
+from rtl_agent.envs import ProblemDataset, fitting
 from rtl_agent.grading import Grader
 from rtl_agent.problems import Problem
 from rtl_agent.training.config import Config
+from rtl_agent.training.environments import GroupBuilder, builder_for
 from rtl_agent.training.errors import BadConfig
 from rtl_agent.training.sources import ProblemSets
 
@@ -18,7 +19,7 @@ class Classroom:
 
     dataset: ProblemDataset
     tests: Mapping[str, tuple[Problem, ...]]
-    template: SingleShotGroupBuilder
+    template: GroupBuilder
     grader: Grader
     left_out: tuple[str, ...] = ()
 
@@ -32,7 +33,7 @@ class Classroom:
         random.Random(f"{self.dataset.seed}/{step}/spare").shuffle(others)
         return others[: self.dataset.batch_size]
 
-    def builder(self, problem: Problem, count: int) -> SingleShotGroupBuilder:
+    def builder(self, problem: Problem, count: int) -> GroupBuilder:
         return replace(self.template, problem=problem, group_size=count)
 
     def counters(self) -> dict[str, float]:
@@ -48,23 +49,14 @@ class Classroom:
         return {name: value - before[name] for name, value in self.counters().items()}
 
 
-def open_classroom(
-    config: Config, sets: ProblemSets, renderer_name: str, grader: Grader, prompt_room: int
-) -> Classroom:
-    """Everything that can be asked. `prompt_room` is what the model's context leaves for a prompt."""
+def open_classroom(config: Config, sets: ProblemSets, renderer_name: str, grader: Grader, context: int) -> Classroom:
+    """Everything that can be asked of a model with so long a context."""
     if not sets.train:
         raise BadConfig("no problem is left to learn from: all are of held-out families (heldout=false trains on them)")
-    most = min(config.max_prompt_tokens or prompt_room, prompt_room)
-    template = SingleShotGroupBuilder(
-        problem=sets.train[0],
-        group_size=config.group_size,
-        model_name=config.student,
-        renderer_name=renderer_name,
-        system=config.system,
-        max_prompt_tokens=most,
-    )
+    template = builder_for(config, sets.train[0], renderer_name, context)
     train, too_long = fitting(sets.train, lambda problem: replace(template, problem=problem))
     if not train:
+        most = template.max_prompt_tokens
         raise BadConfig(f"every prompt is longer than {most} tokens: raise max_prompt_tokens or lower max_tokens")
     tests = {}
     for name, problems in sets.tests.items():

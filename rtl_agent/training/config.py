@@ -13,6 +13,9 @@ STUDENT, TEACHER = "rtl-agent/student", "rtl-agent/teacher"
 LossFn = Literal["importance_sampling", "ppo", "cispo", "dro"]
 IfExists = Literal["delete", "resume", "ask", "raise"]
 NoSignal = Literal["keep", "drop", "resample"]
+Env = Literal["single", "refine", "agentic"]
+Level = Literal["spec", "own-tests", "feedback", "open"]
+Counted = Literal["best", "last"]
 Schedule = Literal["constant", "linear", "cosine"]
 
 
@@ -42,7 +45,18 @@ class Config:
     max_tokens: int = chz.field(default=1024, doc="most tokens of an answer")
     max_prompt_tokens: int = chz.field(default=0, doc="context files are cut to fit; 0: the model's context decides")
     temperature: float = chz.field(default=1.0, doc="of sampling while training")
-    max_turns: int = chz.field(default=1, doc="turns of an episode; single-shot has 1")
+
+    # the episode
+    env: Env = chz.field(default="single", doc="single (one answer), refine (told what was wrong) or agentic (a shell)")
+    level: Level = chz.field(default="own-tests", doc="what an agent may know: spec, own-tests, feedback or open")
+    extra_tools: bool = chz.field(default=False, doc="lint, simulate and submit beside the shell")
+    max_turns: int = chz.field(default=50, doc="turns of an agentic episode")
+    tries: int = chz.field(default=3, doc="submits of an agent that is told what failed (level=feedback)")
+    rounds: int = chz.field(default=2, doc="answers after the first one (env=refine)")
+    refine_reward: Counted = chz.field(default="last", doc="the round that earns the reward: best or last (env=refine)")
+    episode_tokens: int = chz.field(default=0, doc="most tokens of a conversation; 0: the model's context")
+    episode_seconds: float = chz.field(default=3600.0, doc="longest agentic episode")
+    command_seconds: float = chz.field(default=60.0, doc="longest command of an agent")
 
     # a step
     batch_size: int = chz.field(default=8, doc="problems in a step")

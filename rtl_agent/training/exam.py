@@ -14,7 +14,6 @@ from typing import Any
 
 import tinker
 
-from rtl_agent.envs import SingleShotGroupBuilder
 from rtl_agent.problems import Problem
 from rtl_agent.runs import write_whole
 from rtl_agent.training.classroom import Classroom
@@ -76,7 +75,7 @@ class Exam:
         self, client: tinker.SamplingClient, problems: Sequence[Problem], samples: int, temperature: float
     ) -> Result:
         policy = Policy(client, self.config.max_tokens, temperature, seed_of("exam", temperature), Clock())
-        builders: list[SingleShotGroupBuilder] = [self.classroom.builder(one, samples) for one in problems]
+        builders = [self.classroom.builder(one, samples) for one in problems]
         return result(await asyncio.gather(*(play_group(builder, policy) for builder in builders)), samples)
 
 

@@ -19,7 +19,7 @@ from rtl_agent.problems import Problem
 from rtl_agent.processes import cpu_seconds
 from rtl_agent.runs import Checkpoint, Run
 from rtl_agent.teachers import Teacher
-from rtl_agent.training.advantages import Lesson, Signal, lesson_of
+from rtl_agent.training.advantages import Lesson, Signal, array, lesson_of
 from rtl_agent.training.classroom import Classroom
 from rtl_agent.training.clock import Clock
 from rtl_agent.training.config import Config
@@ -27,7 +27,7 @@ from rtl_agent.training.display import Display
 from rtl_agent.training.errors import TrainingError
 from rtl_agent.training.evaluate import Evaluation, evaluate
 from rtl_agent.training.exam import AFTER, BEFORE, TEACHER, Exam
-from rtl_agent.training.group import Group
+from rtl_agent.training.group import Group, Rollout
 from rtl_agent.training.metrics import episode_metrics, policy_metrics, signal_metrics
 from rtl_agent.training.references import reference_lesson
 from rtl_agent.training.rollouts import Policy, play_group
@@ -222,12 +222,21 @@ def records(group: Group, step: int) -> list[dict[str, Any]]:
         record = {**rollout.episode.to_json(), "step": step, "rollout": number}
         sampled = rollout.episode.sampled_logprobs
         if rollout.advice and sampled:
-            teacher = rollout.advice[-1].logprobs[-len(sampled) :]
-            record["teacher_logprobs"] = list(teacher)
+            teacher = teacher_logprobs(rollout)
+            record["teacher_logprobs"] = teacher
             record["reverse_kl"] = [mine - theirs for mine, theirs in zip(sampled, teacher, strict=True)]
         found.append(record)
     for why in group.lost:
         found.append({"problem_id": group.problem.id, "step": step, "lost": why})
+    return found
+
+
+def teacher_logprobs(rollout: Rollout) -> list[float]:
+    """Of the sampled tokens alone, in their order: observations between them are nobody's action."""
+    found: list[float] = []
+    for datum, advice in zip(rollout.data, rollout.advice, strict=True):
+        mask = array(datum, "mask")
+        found += [value for value, action in zip(advice.logprobs[1:], mask, strict=True) if action > 0]
     return found
 
 

@@ -49,7 +49,7 @@ def default_preset(words: Sequence[str]) -> str:
 
 def check(config: Config) -> None:
     """What no type can say."""
-    at_least_one = ("batch_size", "group_size", "max_tokens", "num_substeps", "epochs", "max_turns")
+    at_least_one = ("batch_size", "group_size", "max_tokens", "num_substeps", "epochs", "max_turns", "tries")
     for name in at_least_one:
         if getattr(config, name) < 1:
             raise BadConfig(f"{name}={getattr(config, name)}: it must be 1 or more")
@@ -60,8 +60,10 @@ def check(config: Config) -> None:
         raise BadConfig(f"learning_rate={config.learning_rate:g}: it must be more than 0")
     if config.num_substeps > config.batch_size:
         raise BadConfig(f"num_substeps={config.num_substeps}: more than the {config.batch_size} groups of a step")
-    if config.max_turns > 1:
-        raise BadConfig("max_turns: episodes of several turns are not built yet; leave it at 1")
+    if config.rounds < 0:
+        raise BadConfig(f"rounds={config.rounds}: it must be 0 or more")
+    if config.mode == "supervised" and config.env != "single":
+        raise BadConfig(f"env={config.env}: references can be learned as single answers only")
     weights = config.weights()
     for name in ("format", "interface", "syntax", "tests"):
         if not 0 <= getattr(weights, name) < float("inf"):

@@ -5,9 +5,9 @@ import json
 import numpy as np
 import tinker
 
-from rtl_agent.envs import SingleShotGroupBuilder
 from rtl_agent.problems import Problem
 from rtl_agent.training.advantages import Lesson
+from rtl_agent.training.environments import GroupBuilder
 from rtl_agent.training.errors import BadConfig
 
 
@@ -20,7 +20,7 @@ def answer_with(problem: Problem) -> str:
     return json.dumps({"code": [{path: problem.reference[path]} for path in problem.targets]})
 
 
-def reference_lesson(builder: SingleShotGroupBuilder) -> Lesson:
+def reference_lesson(builder: GroupBuilder) -> Lesson:
     """Cross-entropy on the answer's tokens and on the one that ends the turn."""
     renderer = builder.renderer
     asked = builder.prompt(renderer).tokens

@@ -9,9 +9,10 @@ from tinker_cookbook.completers import StopCondition, TokenCompleter, TokensWith
 from tinker_cookbook.rl.data_processing import trajectory_to_data
 from tinker_cookbook.rl.types import InitialObservationOverflow, Trajectory, Transition
 
-from rtl_agent.envs import EpisodeFailed, SingleShotEnv, SingleShotGroupBuilder
+from rtl_agent.envs import EpisodeFailed
 from rtl_agent.teachers import Teacher
 from rtl_agent.training.clock import Clock
+from rtl_agent.training.environments import GroupBuilder, RecordedEnv
 from rtl_agent.training.group import Group, Rollout
 from rtl_agent.training.seeds import seed_of
 
@@ -56,9 +57,9 @@ class SeededCompleter(TokenCompleter):
         return TokensWithLogprobs(list(sampled.tokens), list(sampled.logprobs or ()), sampled.stop_reason)
 
 
-async def play_group(builder: SingleShotGroupBuilder, policy: Policy, teacher: Teacher | None = None) -> Group:
+async def play_group(builder: GroupBuilder, policy: Policy, teacher: Teacher | None = None) -> Group:
     """All episodes of a group at once. What fails leaves the group and is said; it is never a reward of 0."""
-    envs: Sequence[SingleShotEnv] = await builder.make_envs()
+    envs: Sequence[RecordedEnv] = await builder.make_envs()
     try:
         played = await asyncio.gather(
             *(_play(env, policy.seeded(builder.problem.id, index), teacher) for index, env in enumerate(envs))
@@ -69,7 +70,7 @@ async def play_group(builder: SingleShotGroupBuilder, policy: Policy, teacher: T
     return Group(builder.problem, rollouts, tuple(one for one in played if isinstance(one, str)))
 
 
-async def _play(env: SingleShotEnv, completer: SeededCompleter, teacher: Teacher | None) -> Rollout | str:
+async def _play(env: RecordedEnv, completer: SeededCompleter, teacher: Teacher | None) -> Rollout | str:
     """A rollout, or why there is none."""
     clock = completer.policy.clock
     try:
@@ -77,7 +78,8 @@ async def _play(env: SingleShotEnv, completer: SeededCompleter, teacher: Teacher
     except EpisodeFailed as failure:
         return str(failure)
     data = tuple(trajectory_to_data(trajectory, 0.0))
-    episode = env.episode.with_logprobs(trajectory.transitions[-1].ac.logprobs)
+    sampled = [logprob for transition in trajectory.transitions for logprob in transition.ac.logprobs]
+    episode = env.episode.with_logprobs(sampled)
     if teacher is None:
         return Rollout(episode, trajectory, data)
     with clock.during("teacher"):
@@ -85,7 +87,7 @@ async def _play(env: SingleShotEnv, completer: SeededCompleter, teacher: Teacher
     return Rollout(episode, trajectory, data, tuple(advice))
 
 
-async def _episode(env: SingleShotEnv, completer: SeededCompleter) -> Trajectory:
+async def _episode(env: RecordedEnv, completer: SeededCompleter) -> Trajectory:
     first = await env.initial_observation()
     if isinstance(first, InitialObservationOverflow):
         raise EpisodeFailed("the prompt is longer than the model's context")

@@ -8,6 +8,7 @@ from rtl_agent.envs import gradable, partition
 from rtl_agent.problems import BadRecord, NoSuchProblems, Problem, Split, load_problems
 from rtl_agent.problems.generate import HELD_OUT_WHOLE, TRAINED, generate
 from rtl_agent.training.config import Config
+from rtl_agent.training.environments import kinds_for
 from rtl_agent.training.errors import BadConfig
 
 GENERATED = "generated"
@@ -46,10 +47,11 @@ def _read(config: Config) -> ProblemSets:
         problems = load_problems(config.cvdp_jsonl_path)
     except (BadRecord, NoSuchProblems, OSError) as error:
         raise BadConfig(f"cvdp_jsonl_path={config.cvdp_jsonl_path}: {error}") from error
-    found, left_out = gradable(_named(config, problems))
+    named = _named(config, problems)
+    found, left_out = gradable(named, kinds_for(config, named))
     if not found:
         first = f" ({left_out[0]})" if left_out else ""
-        raise BadConfig(f"{config.cvdp_jsonl_path} has no problem that can be asked in one turn and graded here{first}")
+        raise BadConfig(f"{config.cvdp_jsonl_path} has no problem for env={config.env} that can be graded here{first}")
     if not config.heldout:
         return ProblemSets(tuple(found), {}, tuple(left_out))
     sides = partition(found, held_out=config.heldout_fraction, seed=config.split_seed)

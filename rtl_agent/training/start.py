@@ -39,7 +39,8 @@ FIXED = (
     "mode", "student", "teacher", "seed", "batch_size", "group_size", "cvdp_jsonl_path", "problems", "limit",
     "lora_rank", "renderer_name", "system", "max_tokens", "temperature", "loss_fn", "num_substeps", "heldout",
     "heldout_fraction", "split_seed", "load_checkpoint_path",
-    "generated_problems",
+    "generated_problems", "env", "level", "extra_tools", "max_turns", "tries", "rounds", "refine_reward",
+    "episode_tokens",
 )  # fmt: skip
 WATCH_SECONDS = 1.0
 
@@ -85,7 +86,7 @@ async def _run(config: Config, console: Console) -> Path:
         context = await _context(connection, config.student)
         if config.max_tokens >= context:
             raise BadConfig(f"max_tokens={config.max_tokens}: a prompt and its answer have {context} tokens in all")
-        classroom = open_classroom(config, sets, renderer, grader, prompt_room=context - config.max_tokens)
+        classroom = open_classroom(config, sets, renderer, grader, context)
         for text in classroom.left_out:
             log.info("%s", text)
         run.write_held_out(held_out(classroom.tests))

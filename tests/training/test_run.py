@@ -84,6 +84,24 @@ def test_groups_without_signal_can_be_dropped_or_replaced(run_in: RunIn) -> None
     assert lines(run_in("rl", *words))[0]["env/all/total_episodes"] == 4
 
 
+def test_an_agent_is_trained_on_its_own_tokens_and_never_on_observations(run_in: RunIn, taught: str) -> None:
+    path = run_in("distill", f"load_checkpoint_path={taught}", "env=agentic", "max_turns=2", "max_steps=1")
+    first = lines(path)[0]
+    assert first["env/all/turns_per_episode"] >= 1
+    assert sum(value for name, value in first.items() if name.startswith("env/all/end/")) == pytest.approx(1)
+    for one in read_run(path).episodes():
+        sampled = [token for turn in one["turns"] for token in turn["sampled_tokens"]]
+        assert one["sampled_tokens"] == sampled
+        assert len(one["teacher_logprobs"]) == len(one["reverse_kl"]) == len(sampled) == len(one["sampled_logprobs"])
+
+
+def test_an_answer_is_refined_in_rounds(run_in: RunIn, taught: str) -> None:
+    path = run_in("rl", f"load_checkpoint_path={taught}", "env=refine", "rounds=1", "max_steps=1", "temperature=2.0")
+    first = lines(path)[0]
+    assert 1 < first["env/all/turns_per_episode"] <= 2
+    assert "env/all/refine/round_0_reward" in first
+
+
 def test_references_can_be_learned_by_heart(run_in: RunIn, taught: str) -> None:
     path = run_in("supervised", "learning_rate=1e-2", "max_steps=6", "eval_every=3")
     found = lines(path)
