@@ -5,7 +5,7 @@ places="/code /code/rundir /tmp /dev/shm /var/tmp /run /rundir /src /mnt /opt /h
 for place in $places; do
     ls -a $place 2> /dev/null | grep rtl_attack_mark && echo "FOUND in $place"
 done
-find / -name '*rtl_attack_mark*' 2> /dev/null | grep . && echo FOUND
+find $places /dev /var -name '*rtl_attack_mark*' 2> /dev/null | grep . && echo FOUND
 python3 - <<'END'
 import socket
 from multiprocessing import resource_tracker, shared_memory

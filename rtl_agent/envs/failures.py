@@ -94,14 +94,14 @@ def _tests(sanitiser: Sanitiser, tests: Iterable[TestResult]) -> Iterator[str]:
         return
     told: dict[str, int] = {}
     for test in failed:
-        line = f"- {test_name(test)}: {sanitiser.message(test.message)}"
+        line = f"- {name_of(test)}: {sanitiser.message(test.message)}"
         told[line] = told.get(line, 0) + 1
     yield f"{len(failed)} of {len(counted)} tests failed:"
     lines = (line if times == 1 else f"{line} ({times} times)" for line, times in told.items())
     yield from _limited(lines, MOST_TESTS)
 
 
-def test_name(test: TestResult) -> str:
+def name_of(test: TestResult) -> str:
     """Without the file or the module that it stands in: `test_uart.idle_is_high` is `idle_is_high`."""
     name, bracket, parameters = test.name.rpartition("::")[2].partition("[")
     return f"{name.rpartition('.')[2]}{bracket}{parameters}"[:MOST_CHARACTERS]

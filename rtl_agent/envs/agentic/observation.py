@@ -21,7 +21,7 @@ def head_and_tail(text: str, most: int, *, lost: bool = False) -> str:
     if len(text) <= most and not lost:
         return text
     half = min(most, len(text)) // 2
-    gone = "more than can be counted" if lost else f"{len(text) - 2 * half:,} characters"
+    gone = "most of the output is" if lost else f"{len(text) - 2 * half:,} characters are"
     return f"{text[:half]}\n[... {gone} left out ...]\n{text[len(text) - half :]}"
 
 

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TypeVar
 
 from rtl_agent.envs.agentic.config import AgenticConfig
@@ -37,6 +36,15 @@ class Reply:
     reward: float = 0.0  # 0 at level `open`, whatever the grade: it is no score
 
 
+def asked(problem: Problem, config: AgenticConfig, system: str = "default") -> tuple[Message, ...]:
+    """The messages that an episode begins with."""
+    return tuple(
+        agentic_messages(
+            problem, level=config.level.value, can_submit=config.can_submit, tries=config.tries, system=system
+        )
+    )
+
+
 class AgenticSession:
     """One episode. `take` its turns until a reply says `ended`, and `close` it whatever happens."""
 
@@ -51,7 +59,8 @@ class AgenticSession:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.problem, self.config = problem, config or AgenticConfig()
-        self._grader, self._system, self._clock = grader, system, clock
+        self.messages = asked(problem, self.config, system)
+        self._grader, self._clock = grader, clock
         self._workspace = Workspace(where, problem, self.config.level, self.config.limits)
         self._toolbox = Toolbox(self._workspace, self.config)
         self._started: float | None = None
@@ -61,19 +70,6 @@ class AgenticSession:
         self._faults_in_a_row = 0
         self._judged: tuple[Submission, Grade] | None = None
         self._ending: Ending | None = None
-
-    @cached_property
-    def messages(self) -> tuple[Message, ...]:
-        config = self.config
-        return tuple(
-            agentic_messages(
-                self.problem,
-                level=config.level.value,
-                can_submit=config.can_submit,
-                tries=config.tries,
-                system=self._system,
-            )
-        )
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:

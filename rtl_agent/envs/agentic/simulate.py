@@ -17,6 +17,8 @@ _NO_FAILURE = re.compile(
     r"|\b(?:errors?|fail\w*|mismatch\w*)\s*[:=]?\s*0\b",
     re.I,
 )
+_EXCEPTION = re.compile(r"(?:^|\s)[A-Z]\w*(?:Error|Exception|Failure|Failed): ")  # Python's last line of a traceback
+PYTEST = "pytest"
 _AROUND = 2  # lines before the first failure
 
 
@@ -24,7 +26,7 @@ async def simulate(workspace: Workspace, bench: str, limits: CommandLimits, seco
     """`bench` is an absolute path in the workspace: Verilog for Icarus, or Python for pytest."""
     if bench.endswith(".py"):
         ran = await workspace.run(["pytest", "-x", "-q", "-p", "no:cacheprovider", bench], cwd=RUNDIR, seconds=seconds)
-        return _report(ran, limits, "pytest")
+        return _report(ran, limits, PYTEST)
     sources = [path for path in await design_sources(workspace, seconds) if path != bench]
     built = await workspace.run(["iverilog", "-g2012", "-o", BINARY, *sources, bench], cwd=RUNDIR, seconds=seconds)
     if not built.ok:
@@ -37,7 +39,10 @@ async def simulate(workspace: Workspace, bench: str, limits: CommandLimits, seco
 def _report(ran: CommandResult, limits: CommandLimits, what: str) -> str:
     text = plain_text(ran.stdout)
     lines = text.splitlines()
-    first = next((at for at, line in enumerate(lines) if _is_failure(line)), None)
+    raised = (at for at, line in enumerate(lines) if _EXCEPTION.search(line))
+    failed = (at for at, line in enumerate(lines) if _is_failure(line))
+    first = next(raised, None) if what == PYTEST else None
+    first = next(failed, None) if first is None else first
     verdict = f"{what}: {_ended(ran, limits)}"
     if first is None:
         said = f"{verdict}; no line speaks of a failure"

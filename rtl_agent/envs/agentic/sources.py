@@ -13,11 +13,11 @@ class WrongArgument(ValueError):
 
 
 def path_in_workspace(name: str) -> str:
-    """The absolute path. What begins with a dash would be an option of the tool that it is handed to."""
+    """The absolute path: no tool that it is handed to can take it for an option."""
     if not name or "\0" in name or len(name) > 500:
         raise WrongArgument("a file's path is missing or is no path")
     path = PurePosixPath(CODE) / name
-    if path.name.startswith("-") or ".." in path.parts or not path.is_relative_to(CODE):
+    if ".." in path.parts or not path.is_relative_to(CODE):
         raise WrongArgument(f"{name!r} is not a path below {CODE}")
     return str(path)
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rtl_agent.envs.agentic.config import AgenticConfig
+from rtl_agent.envs.agentic.level import Level
 from rtl_agent.envs.agentic.lint import lint
 from rtl_agent.envs.agentic.observation import observation
 from rtl_agent.envs.agentic.simulate import simulate
@@ -56,22 +57,23 @@ SUBMIT_WITH_FEEDBACK = ToolSpec(
 )
 
 
+def tool_specs(config: AgenticConfig) -> tuple[ToolSpec, ...]:
+    """The tools that there are by these rules."""
+    tools = [EXECUTE_BASH]
+    if config.extra_tools and config.level.has_tools:
+        tools += [LINT, SIMULATE]
+    if config.can_submit:
+        tools.append(SUBMIT_WITH_FEEDBACK if config.level is Level.FEEDBACK else SUBMIT_ONCE)
+    return tuple(tools)
+
+
 class Toolbox:
     """Runs calls in a workspace. `submit` is told of here, and taken by the session."""
 
     def __init__(self, workspace: Workspace, config: AgenticConfig) -> None:
         self._workspace, self._config = workspace, config
+        self.specs = tool_specs(config)
         self.timed_out = 0  # commands
-
-    @property
-    def specs(self) -> tuple[ToolSpec, ...]:
-        config = self._config
-        tools = [EXECUTE_BASH]
-        if config.extra_tools and config.level.has_tools:
-            tools += [LINT, SIMULATE]
-        if config.can_submit:
-            tools.append(SUBMIT_WITH_FEEDBACK if config.level.value == "feedback" else SUBMIT_ONCE)
-        return tuple(tools)
 
     def check(self, call: ToolCall) -> str:
         """What is wrong with a call, for the model; "" if it can be run."""

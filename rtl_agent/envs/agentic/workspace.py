@@ -13,7 +13,7 @@ from rtl_agent.envs.agentic.masked_tools import masks
 from rtl_agent.grading import Submission, submit
 from rtl_agent.grading.submission import MAX_FILE_BYTES
 from rtl_agent.problems import Problem
-from rtl_agent.sandbox import Box, BoxSpec, BubblewrapSandbox, CommandResult, Limits, Sandbox, SandboxError
+from rtl_agent.sandbox import MIB, Box, BoxSpec, BubblewrapSandbox, CommandResult, Limits, Sandbox, SandboxError
 from rtl_agent.toolchain import Toolchain, find_toolchain
 
 CODE = "/code"
@@ -71,7 +71,7 @@ class Workspace:
                 cpu_seconds=min(limits.cpu_seconds, max(self.cpu_left, 1.0)),
                 file_bytes=limits.file_bytes,
                 output_bytes=limits.output_bytes,
-                keep_bytes=2 * _BYTES_OF_A_CHARACTER * limits.shown_characters,
+                keep_bytes=max(MIB, 2 * _BYTES_OF_A_CHARACTER * limits.shown_characters),
             ),
         )
         self.cpu_seconds += result.cpu_seconds

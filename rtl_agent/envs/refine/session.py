@@ -1,0 +1,154 @@
+"""A refinement episode without tokens: answers in, what was wrong with them out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from rtl_agent.envs.agentic.level import Level
+from rtl_agent.envs.episode import Episode, EpisodeTurn
+from rtl_agent.envs.failures import failures
+from rtl_agent.envs.graded import diagnostics_of, grade_or_fail, json_of
+from rtl_agent.envs.metrics import grade_metrics
+from rtl_agent.grading import Grade, Grader, Outcome, extract
+from rtl_agent.problems import Problem
+from rtl_agent.prompts import Message, refine_message
+
+
+class Counted(StrEnum):
+    """Which round's reward the episode earns."""
+
+    BEST = "best"
+    LAST = "last"
+
+
+class RefineEnd(StrEnum):
+    PASSED = "passed"
+    MAX_ROUNDS = "max_rounds"
+    MAX_TOKENS = "max_tokens"
+
+
+@dataclass(frozen=True)
+class RefineConfig:
+    """The rules. `rounds` are those after the first answer."""
+
+    rounds: int = 2
+    counted: Counted = Counted.LAST
+    max_tokens: int | None = None  # of the whole conversation
+    turn_tokens: int = 256  # an episode ends by max_tokens when the next answer could not be at least this long
+    feedback_characters: int = 4_000
+
+    def __post_init__(self) -> None:
+        if self.rounds < 0:
+            raise ValueError(f"rounds is {self.rounds}: it must be 0 or more")
+
+
+@dataclass(frozen=True)
+class RefineReply:
+    """The next user message, or the end and what was earned."""
+
+    message: Message | None = None
+    ended: RefineEnd | None = None
+    grade: Grade | None = None
+    reward: float = 0.0
+
+
+class RefineSession:
+    """One episode. `take` answers until a reply says `ended`."""
+
+    def __init__(self, problem: Problem, grader: Grader, config: RefineConfig | None = None) -> None:
+        self.problem, self.config = problem, config or RefineConfig()
+        self._grader = grader
+        self._turns: list[EpisodeTurn] = []
+        self._grades: list[Grade] = []
+        self._ended: RefineEnd | None = None
+
+    async def take(self, text: str, *, tokens: int = 0) -> RefineReply:
+        """An answer, thinking left out. `tokens` is the length of the conversation with it."""
+        if self._ended is not None:
+            raise RuntimeError(f"the episode of {self.problem.id} is over")
+        grade = await grade_or_fail(self._grader, self.problem, extract(self.problem, text))
+        self._grades.append(grade)
+        self._turns.append(EpisodeTurn(text, reward=grade.reward.total))
+        if grade.outcome is Outcome.PASSED:
+            return self.end(RefineEnd.PASSED)
+        if len(self._turns) > self.config.rounds:
+            return self.end(RefineEnd.MAX_ROUNDS)
+        if not self.fits(tokens):
+            return self.end(RefineEnd.MAX_TOKENS)
+        message = refine_message(failures(self.problem, grade)[: self.config.feedback_characters])
+        self._turns[-1] = replace(self._turns[-1], observation=message.content)
+        return RefineReply(message)
+
+    def fits(self, tokens: int) -> bool:
+        """Whether another answer may follow a conversation of this length."""
+        config = self.config
+        return config.max_tokens is None or tokens + config.turn_tokens <= config.max_tokens
+
+    def end(self, reason: RefineEnd) -> RefineReply:
+        self._ended = reason
+        if reason is RefineEnd.MAX_TOKENS:  # what was to be shown is not
+            self._turns[-1] = replace(self._turns[-1], observation="")
+        return RefineReply(None, reason, self.grade, self.grade.reward.total)
+
+    @property
+    def rewards(self) -> tuple[float, ...]:
+        return tuple(grade.reward.total for grade in self._grades)
+
+    @property
+    def grade(self) -> Grade:
+        """The round's that counts; of equal ones the first."""
+        return self._grades[self._counted]
+
+    @property
+    def metrics(self) -> dict[str, float | int]:
+        """Of each round the reward that stands after it: who passed early keeps it, so that rounds compare."""
+        earned = [*self.rewards, *[self.rewards[-1]] * (self.config.rounds + 1 - len(self.rewards))]
+        if self.config.counted is Counted.BEST:
+            earned = [max(earned[: at + 1]) for at in range(len(earned))]
+        gains = {f"refine/round_{at}_gain": earned[at] - earned[at - 1] for at in range(1, len(earned))}
+        return {
+            **grade_metrics(self.grade),
+            **{f"refine/round_{at}_reward": reward for at, reward in enumerate(earned)},
+            **gains,
+            "refine/improved": float(earned[-1] > earned[0]),
+            "refine/rounds": len(self._turns) - 1,
+            **{f"end/{reason.value}": float(reason is self._ended) for reason in RefineEnd},
+            f"level/{Level.FEEDBACK.value}": 1.0,
+        }
+
+    def episode(
+        self,
+        messages: Sequence[Message],
+        *,
+        prompt_tokens: Sequence[int] = (),
+        tokens: Sequence[tuple[Sequence[int], Sequence[int]]] = (),
+        stop_reason: str = "stop",
+    ) -> Episode:
+        """The record of an episode that is over. `tokens`: of each round, what was sampled and what was appended."""
+        if self._ended is None:
+            raise RuntimeError(f"the episode of {self.problem.id} has not ended yet")
+        turns = list(self._turns)
+        for at, (sampled, appended) in enumerate(tokens):
+            turns[at] = replace(turns[at], sampled_tokens=tuple(sampled), observation_tokens=tuple(appended))
+        return Episode(
+            problem_id=self.problem.id,
+            family=self.problem.family,
+            messages=tuple(messages),
+            prompt_tokens=tuple(prompt_tokens),
+            sampled_tokens=tuple(token for turn in turns for token in turn.sampled_tokens),
+            text=turns[self._counted].text,
+            stop_reason=stop_reason,
+            grade=json_of(self.grade),
+            reward=self.grade.reward.total,
+            reward_parts=dict(self.grade.reward.parts),
+            diagnostics=diagnostics_of(self.grade),
+            turns=tuple(turns),
+            level=Level.FEEDBACK.value,
+            end_reason=self._ended.value,
+        )
+
+    @property
+    def _counted(self) -> int:
+        if self.config.counted is Counted.LAST:
+            return len(self._grades) - 1
+        return self.rewards.index(max(self.rewards))

@@ -1,0 +1,89 @@
+"""What a model is told of a failed grade: tests and their words, never the harness."""
+
+import pytest
+
+from rtl_agent.envs.failures import Sanitiser, failures, name_of
+from rtl_agent.grading import Diagnostic, Grade, Grader, Outcome, Stage, StageName, TestResult, submit
+from rtl_agent.problems import NearMiss, Problem
+
+
+@pytest.fixture
+def arbiter(bundled: dict[str, Problem]) -> Problem:
+    return bundled["rtl_fixed_priority_arbiter_0001"]
+
+
+def failed(*messages: str | None) -> Grade:
+    tests = tuple(
+        TestResult(
+            f"test_x.case_{at}", False, message, where="test_x.py:7", service="direct", item="test_runner.py::all"
+        )
+        for at, message in enumerate(messages)
+    )
+    whole = TestResult("test_runner.py::all", False, "all failed", service="direct")
+    stages = (Stage(StageName.INTERFACE, True), Stage(StageName.SYNTAX, True), Stage(StageName.TESTS, False))
+    return Grade("p", Outcome.FAILED, stages, (*tests, whole))
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ("grant expected 1, got 0\nassert 0 == 1\n +  where 0 = int(dut.grant.value)", "grant expected 1, got 0"),
+        ("AssertionError: no grant", "no grant"),
+        ("assert int(dut.grant.value) == model.grant", "failed without a message"),
+        ("AttributeError: arbiter contains no child object named rst", "AttributeError: arbiter contains no child"),
+        ("it does not compile: /code/rtl/a.sv:3: error", "it does not compile: rtl/a.sv:3: error"),
+        ("FileNotFoundError: /code/rundir/sim_build/x.vcd in /src/helper.py:12", "FileNotFoundError: (path) in (path)"),
+        ('Traceback (most recent call last):\n File "x"', "failed without a message"),
+        ("see harness_library.py:19 for it", "see (test file) for it"),
+        (None, "failed without a message"),
+        ("", "failed without a message"),
+    ],
+)  # fmt: skip
+def test_a_message_keeps_its_words_and_loses_code_and_places(arbiter: Problem, message: str | None, said: str) -> None:
+    assert said in failures(arbiter, failed(message))
+
+
+def test_a_line_of_the_harness_is_never_told(arbiter: Problem) -> None:
+    lines = [line.strip() for text in arbiter.harness.files.values() for line in text.splitlines()]
+    code = [line for line in lines if len(line) > 12]
+    assert len(code) > 50
+    told = failures(arbiter, failed(*(f"here: {line}" for line in code)))
+    assert not [line for line in code if line in told and line not in arbiter.prompt]
+
+
+def test_only_the_models_own_files_are_named(arbiter: Problem) -> None:
+    own = Diagnostic("icarus", "error", "rtl/fixed_priority_arbiter.sv", 3, "syntax error")
+    hidden = Diagnostic("icarus", "error", "/src/wrapper.sv", 9, "secret_signal is not there")
+    stages = (Stage(StageName.INTERFACE, None), Stage(StageName.SYNTAX, False, notes=("it does not compile: x",)))
+    told = failures(arbiter, Grade("p", Outcome.FAILED, stages, diagnostics=(own, hidden)))
+    assert told.splitlines() == [
+        "It does not compile.", "The tools say:", "- rtl/fixed_priority_arbiter.sv:3: error: syntax error",
+    ]  # fmt: skip
+
+
+def test_equal_failures_are_told_once_and_many_are_cut(arbiter: Problem) -> None:
+    same = tuple(TestResult("m.case", False, "no", item="i") for _ in range(3))
+    told = failures(arbiter, Grade("p", Outcome.FAILED, tests=same))
+    assert told.splitlines() == ["3 of 3 tests failed:", "- case: no (3 times)"]
+    many = failures(arbiter, failed(*map(str, range(40))))
+    assert many.splitlines()[0] == "40 of 40 tests failed:"
+    assert many.splitlines()[-1] == "- ... and 28 more"
+
+
+def test_names_are_without_files() -> None:
+    assert name_of(TestResult("test_runner.py::test_uart[8-1.5]", False)) == "test_uart[8-1.5]"
+    assert name_of(TestResult("test_uart.idle_is_high", False)) == "idle_is_high"
+
+
+async def test_real_failures_on_either_cocotb_say_something_and_quote_nothing(
+    bundled: dict[str, Problem], near_misses: list[NearMiss], grader: Grader
+) -> None:
+    first = {miss.problem_id: miss for miss in reversed(near_misses)}
+    for name in ("rtl_edge_detector_0001", "rtl_mod_counter_0001"):
+        problem, miss = bundled[name], first[name]
+        grade = await grader.grade(problem, submit(problem, {**(problem.reference or {}), **miss.files}))
+        told = failures(problem, grade)
+        assert "failed:\n- " in told, told
+        assert Sanitiser(problem).text(told.replace("\n", " ")[:300]) == told.replace("\n", " ")[:300]
+        code = {line.strip() for text in problem.harness.files.values() for line in text.splitlines()}
+        assert not [line for line in code if len(line) >= 10 and line in told]
