@@ -84,7 +84,8 @@ class HarmonyDialect:
                 fault = "" if end is None else f"a message without <|message|>: {shown(said.header)}"
             elif said.recipient:
                 try:
-                    calls.append(ToolCall(said.recipient, read_whole_object(said.body) if said.body.strip() else {}))
+                    no_arguments = end is not None and not said.body.strip()
+                    calls.append(ToolCall(said.recipient, {} if no_arguments else read_whole_object(said.body)))
                 except Unreadable as wrong:
                     called = f"call {len(calls) + 1} (of {shown(said.recipient)})"
                     fault = f"{called} could not be read: {wrong}. Write it as\n{_FORM}"

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 
 from tinker_cookbook.tokenizer_utils import Tokenizer
 
+_IDS = 2**31  # within it, ids that no token has decode to nothing; beyond it `tokenizers` raises OverflowError
+
 
 def sound(text: str) -> str:
     """Without halves of surrogate pairs, which JSON can write and no tokenizer, file or terminal takes."""
@@ -20,7 +22,6 @@ class PlainText:
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
-        self._vocabulary = len(tokenizer)
         added = sorted(tokenizer.get_added_vocab(), key=len, reverse=True)
         inside = "|".join(f"(?<={re.escape(one[0])})(?={re.escape(one[1:])})" for one in added if len(one) > 1)
         self._cuts = re.compile(inside or r"(?!)")
@@ -32,6 +33,6 @@ class PlainText:
         return tokens
 
     def decode(self, tokens: Sequence[int]) -> str:
-        """Models have more rows than their tokenizers have tokens: such ids, and impossible ones, are left out."""
-        known = [int(token) for token in tokens if 0 <= token < self._vocabulary]
+        """Models have more rows than their tokenizers have tokens: such ids are left out."""
+        known = [int(token) for token in tokens if 0 <= token < _IDS]
         return sound(str(self._tokenizer.decode(known, clean_up_tokenization_spaces=False)))

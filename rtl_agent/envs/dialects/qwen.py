@@ -142,7 +142,7 @@ def parse_text(text: str) -> Turn:
             opened = True
         elif fault or len(calls) == CALLS_PER_TURN:
             fault = fault or f"more than {CALLS_PER_TURN} calls in one turn; those after them were not read"
-            at = _behind(text, at)
+            at = _behind(text, at, may_be_thought=not opened)
         else:
             tagged = True
             try:
@@ -150,7 +150,7 @@ def parse_text(text: str) -> Turn:
                 calls.append(call)
             except Unreadable as wrong:
                 fault = f"call {len(calls) + 1} could not be read: {wrong}. Write it as\n{_FORM}"
-                at = _behind(text, at)
+                at = _behind(text, at, may_be_thought=not opened)
     said.append(text[at:])
     prose = "".join(said).strip()
     if not tagged and not fault:
@@ -188,8 +188,12 @@ def _arguments(given: Any) -> dict[str, Any]:
     return arguments
 
 
-def _behind(text: str, at: int) -> int:
+def _behind(text: str, at: int, *, may_be_thought: bool) -> int:
+    """Where reading goes on after a call that was not read."""
     end = text.find("</tool_call>", at)
+    thought = text.find("</think>", at) if may_be_thought else -1
+    if thought >= 0 and (end < 0 or thought < end):
+        return thought
     return len(text) if end < 0 else end + len("</tool_call>")
 
 

@@ -1,0 +1,112 @@
+"""The dialects under test, each on its model's own vocabulary, and how a model writes a turn in it."""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from transformers import PreTrainedTokenizerFast
+
+from rtl_agent.envs import renderer_for, tokenizer_for
+from rtl_agent.envs.dialects import DIALECTS, Dialect, ToolSpec
+from rtl_agent.prompts import Message
+from tests.envs.vocabularies import gpt_oss, qwen3
+
+TOOLS = (
+    ToolSpec(
+        "execute_bash",
+        "Runs a command.",
+        {
+            "type": "object",
+            "properties": {
+                "command": {"type": "string", "description": "What to run."},
+                "seconds": {"type": "integer"},
+            },
+            "required": ["command"],
+        },
+    ),
+    ToolSpec("submit", "Ends the episode.", {"type": "object", "properties": {}}),
+)
+ASKED = (Message("system", "Be exact."), Message("user", "Invert a."))
+
+
+@dataclass(frozen=True)
+class Writing:
+    """How a turn is written: thinking, prose, the bodies of calls by their tool's name; and its end."""
+
+    turn: Callable[[str, str, Sequence[tuple[str, str]]], str]
+    body: Callable[[str, str], str]  # tool, arguments as JSON -> what stands in the call
+    tokenizer: Callable[[], PreTrainedTokenizerFast]
+
+
+def _qwen_turn(thinking: str, text: str, bodies: Sequence[tuple[str, str]]) -> str:
+    thought = f"<think>\n{thinking}\n</think>\n\n" if thinking else ""
+    calls = "\n".join(f"<tool_call>\n{body}\n</tool_call>" for _, body in bodies)
+    return f"{thought}{text}\n{calls}<|im_end|>"
+
+
+def _harmony_turn(thinking: str, text: str, bodies: Sequence[tuple[str, str]]) -> str:
+    parts = [f"<|channel|>analysis<|message|>{thinking}<|end|>"] if thinking else []
+    if not bodies:
+        parts.append(f"<|channel|>final<|message|>{text}<|return|>")
+    elif text:
+        parts.append(f"<|channel|>commentary<|message|>{text}<|end|>")
+    for name, body in bodies:
+        parts.append(f" to=functions.{name}<|channel|>commentary <|constrain|>json<|message|>{body}<|call|>")
+    return "<|start|>assistant".join(parts)
+
+
+def _qwen_body(name: str, arguments: str) -> str:
+    return f'{{"name": {json.dumps(name)}, "args": {arguments}}}'
+
+
+def _embedded() -> PreTrainedTokenizerFast:
+    tokenizer = tokenizer_for("rtl-agent/student")
+    assert isinstance(tokenizer, PreTrainedTokenizerFast)
+    return tokenizer
+
+
+_QWEN = Writing(_qwen_turn, _qwen_body, qwen3)
+_HARMONY = Writing(_harmony_turn, lambda _, arguments: arguments, gpt_oss)
+_WRITING = {name: _HARMONY if name.startswith("gpt_oss") else _QWEN for name in DIALECTS} | {
+    "rtl_agent": Writing(_qwen_turn, _qwen_body, _embedded)
+}
+
+
+class Spoken:
+    """A dialect with a pen."""
+
+    def __init__(self, renderer_name: str) -> None:
+        self.writing = _WRITING[renderer_name]
+        self.tokenizer = self.writing.tokenizer()
+        self.dialect: Dialect = DIALECTS[renderer_name](renderer_for(renderer_name, self.tokenizer))
+        self.added = set(self.tokenizer.added_tokens_decoder)
+        self.size = len(self.tokenizer)  # 0.1 s for Qwen3's
+
+    def turn(self, *calls: tuple[str, Mapping[str, Any]], text: str = "", thinking: str = "") -> list[int]:
+        # A model that writes <|call|> into a string writes its characters, not the control token.
+        written = [(name, json.dumps(arguments).replace("<|", "<\\u007c")) for name, arguments in calls]
+        bodies = [(name, self.writing.body(name, arguments)) for name, arguments in written]
+        return self.encode(self.writing.turn(thinking, text, bodies))
+
+    def turn_of(self, *arguments: str) -> list[int]:
+        """Calls of execute_bash whose arguments are this text, JSON or not."""
+        bodies = [("execute_bash", self.writing.body("execute_bash", text)) for text in arguments]
+        return self.encode(self.writing.turn("", "", bodies))
+
+    def encode(self, markup: str) -> list[int]:
+        return list(self.tokenizer.encode(markup, add_special_tokens=False))
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        return str(self.tokenizer.decode(list(tokens)))
+
+    def markup(self, tokens: Sequence[int]) -> Counter[int]:
+        """The tokens that no text may write, and how many there are of each."""
+        return Counter(token for token in tokens if token in self.added)
+
+
+@cache
+def spoken(renderer_name: str) -> Spoken:
+    return Spoken(renderer_name)

@@ -1,0 +1,47 @@
+"""Which dialect a model speaks, by its name or by the renderer that is asked for."""
+
+from collections.abc import Iterator
+
+import pytest
+from tinker_cookbook.tokenizer_utils import register_tokenizer, unregister_tokenizer
+
+from rtl_agent.envs import UnknownRenderer, tokenizer_for
+from rtl_agent.envs.dialects import UnknownDialect, dialect_for
+from tests.envs.dialects.spoken import ASKED, TOOLS
+from tests.envs.vocabularies import gpt_oss, qwen3
+
+QWEN = ("Qwen/Qwen3-8B", "Qwen/Qwen3-4B-Instruct-2507", "Qwen/Qwen3-8B-Base")
+
+
+@pytest.fixture(autouse=True)
+def _vocabularies() -> Iterator[None]:
+    for name in QWEN:
+        register_tokenizer(name, qwen3)
+    register_tokenizer("openai/gpt-oss-20b", gpt_oss)
+    yield
+    for name in (*QWEN, "openai/gpt-oss-20b"):
+        unregister_tokenizer(name)
+
+
+@pytest.mark.parametrize(
+    ("model", "renderer", "dialect", "header"),
+    [
+        ("rtl-agent/student", "", "qwen", "<|im_start|>assistant\n"),
+        ("Qwen/Qwen3-8B", "", "qwen", "<|im_start|>assistant\n<think>\n\n</think>\n\n"),
+        ("Qwen/Qwen3-8B", "qwen3", "qwen", "<|im_end|>\n<|im_start|>assistant\n"),
+        ("Qwen/Qwen3-4B-Instruct-2507", "", "qwen", "<|im_end|>\n<|im_start|>assistant\n"),
+        ("openai/gpt-oss-20b", "", "harmony", "<|start|>assistant"),
+        ("openai/gpt-oss-20b", "gpt_oss_no_sysprompt", "harmony", "<|start|>assistant"),
+    ],
+)
+def test_a_model_speaks_the_dialect_of_its_renderer(model: str, renderer: str, dialect: str, header: str) -> None:
+    spoken = dialect_for(model, renderer)
+    assert spoken.name == dialect
+    assert str(tokenizer_for(model).decode(spoken.first(ASKED, TOOLS).to_ints())).endswith(header)
+
+
+def test_a_renderer_without_tool_calls_is_a_sentence() -> None:
+    with pytest.raises(UnknownDialect, match=r"Qwen3-8B-Base is asked with the renderer role_colon.*set renderer_name"):
+        dialect_for("Qwen/Qwen3-8B-Base")
+    with pytest.raises(UnknownRenderer, match="no renderer is called 'x'"):
+        dialect_for("Qwen/Qwen3-8B", "x")
