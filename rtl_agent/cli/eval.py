@@ -41,6 +41,17 @@ CheckpointName = Annotated[str, typer.Option("--checkpoint", help="Of a run: bes
 Renderer = Annotated[str, typer.Option(help="How messages become tokens. [default: by the model's name]")]
 System = Annotated[str, typer.Option(help="The system message. [default: short for rtl-agent/*, else default]")]
 Env = Annotated[str, typer.Option(help="single, refine or agentic.")]
+Level = Annotated[
+    str, typer.Option(help="What an agent may know: spec, own-tests, feedback, open. [default: own-tests]")
+]
+ExtraTools = Annotated[bool, typer.Option("--extra-tools", help="lint, simulate and submit beside the agent's shell.")]
+MaxTurns = Annotated[int, typer.Option("--max-turns", min=1, help="Of an agent.")]
+Tries = Annotated[int, typer.Option(min=1, help="Submits of an agent at level feedback.")]
+Rounds = Annotated[int, typer.Option(min=0, help="Of refinement, after the first answer.")]
+Counted = Annotated[str, typer.Option(help="Which round of refinement counts: last or best.")]
+Conversation = Annotated[
+    int, typer.Option("--max-conversation", min=0, help="Most tokens of a conversation. [default: the model's context]")
+]
 Temperature = Annotated[
     float | None, typer.Option(min=0.0, help="0 takes the likeliest token. [default: 0, or 1 with several samples]")
 ]
@@ -54,6 +65,13 @@ def evaluate(
     model: ModelName,
     samples: Annotated[int, typer.Option("--samples", "-n", min=1, help="Answers to each problem.")] = 1,
     env: Env = "single",
+    level: Level = "",
+    extra_tools: ExtraTools = False,
+    max_turns: MaxTurns = 50,
+    tries: Tries = 3,
+    rounds: Rounds = 2,
+    counted: Counted = "last",
+    max_conversation: Conversation = 0,
     k: Annotated[list[int] | None, typer.Option("-k", min=1, help="For pass@k. [default: 1 and --samples]")] = None,
     backend: Backend = "",
     base_url: BaseUrl = "",
@@ -86,30 +104,27 @@ def evaluate(
     Exit code 0: every answer was graded; 2: bad usage; 3: some could not be had or graded and are left out.
     """
     needs_training_packages()
-    from rtl_agent.evaluation.errors import EvaluationError
-    from rtl_agent.evaluation.evaluate import Options
-    from rtl_agent.evaluation.models import ModelSpec
-    from rtl_agent.evaluation.problem_sets import problem_set
+    from rtl_agent.evaluation import EvaluationError, ModelSpec, Options, Rules, problem_set
 
     checked_reward(reward)
     if k and max(k) > samples:
         raise typer.BadParameter(f"pass@{max(k)} needs --samples {max(k)} or more", param_hint="-k")
     selection = Selection(ids or (), families or (), categories or (), difficulties or ())
     spec = ModelSpec(found_model(model), backend, base_url, api_key_env, checkpoint, renderer, system)
-    options = Options(
-        env,
-        samples,
-        temperature,
-        max_tokens,
-        seed,
-        tuple(sorted(set(k or ()))),
-        reward,
-        timeout,
-        jobs,
-        at_a_time,
-        cache,
-    )
     try:
+        options = Options(
+            rules=Rules(env, level, extra_tools, max_turns, tries, rounds, counted, max_conversation),
+            samples=samples,
+            temperature=temperature,
+            max_tokens=max_tokens,
+            seed=seed,
+            ks=tuple(sorted(set(k or ()))),
+            reward=reward,
+            timeout_seconds=timeout,
+            jobs=jobs,
+            at_a_time=at_a_time,
+            cache=cache,
+        )
         chosen = problem_set(problems, selection, env=env, limit=limit, skip_bad=skip_bad, on_bad=_left_out)
         result, written = asyncio.run(_evaluate(spec, chosen, options, problems, out, fresh))
     except EvaluationError as error:

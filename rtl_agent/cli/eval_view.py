@@ -41,6 +41,9 @@ def print_result(result: "Result", written: Path) -> None:
         *result.notes,
         f"{written}, answers in {result.samples_file}",
     ]
+    if whole.ends:
+        ends = ", ".join(f"{count} by {name}" for name, count in whole.ends.items())
+        lines.insert(2, f"{whole.turns:.1f} turns on average; over {ends}")
     if not result.is_score:
         lines.insert(0, "The model could see the harness: this is for debugging, and no score.")
     for line in lines:

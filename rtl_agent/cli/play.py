@@ -14,15 +14,22 @@ from rtl_agent.cli.eval import (
     Backend,
     BaseUrl,
     CheckpointName,
+    Conversation,
+    Counted,
     Env,
+    ExtraTools,
     KeyName,
+    Level,
     MaxTokens,
+    MaxTurns,
     ModelName,
     Renderer,
     Reward,
+    Rounds,
     Seed,
     System,
     Temperature,
+    Tries,
     checked_reward,
     found_model,
     needs_training_packages,
@@ -46,6 +53,13 @@ def play(
     source: Annotated[str, typer.Option("--problems", help="`bundled`, a JSONL file, or a folder.")] = "bundled",
     number: Annotated[int, typer.Option(min=0, help="Which of the generated ones.")] = 0,
     env: Env = "single",
+    level: Level = "",
+    extra_tools: ExtraTools = False,
+    max_turns: MaxTurns = 50,
+    tries: Tries = 3,
+    rounds: Rounds = 2,
+    counted: Counted = "last",
+    max_conversation: Conversation = 0,
     backend: Backend = "",
     base_url: BaseUrl = "",
     api_key_env: KeyName = "",
@@ -60,13 +74,14 @@ def play(
 ) -> None:
     """Play one episode and show it. Exit code 0: it passed; 1: it did not; 2: bad usage; 3: our own fault."""
     needs_training_packages()
-    from rtl_agent.evaluation import EvaluationError, ModelSpec, Options
+    from rtl_agent.evaluation import EvaluationError, ModelSpec, Options, Rules
     from rtl_agent.evaluation.play import play as run
 
     checked_reward(reward)
     spec = ModelSpec(found_model(model), backend, base_url, api_key_env, checkpoint, renderer, system)
-    options = Options(env=env, temperature=temperature, max_tokens=max_tokens, seed=seed, reward=reward)
     try:
+        rules = Rules(env, level, extra_tools, max_turns, tries, rounds, counted, max_conversation)
+        options = Options(rules, temperature=temperature, max_tokens=max_tokens, seed=seed, reward=reward)
         found, named = _problem(problem, source, number, env)
         console.out.rule(Text(f"{found.id} by {model}, {env}"))
         with console.err.status("the model is being asked") as status:
@@ -78,6 +93,10 @@ def play(
     grade = Grade.from_json(episode.grade)
     console.out.rule(Text("verdict"))
     print_grade(grade)
+    if episode.end_reason:
+        console.out.print(f"over after {len(episode.turns)} turns by {episode.end_reason}, level {episode.level}")
+    if not episode.is_scored:
+        console.say_warning("the model could read the harness: this is no score")
     if episode.cut_off:
         console.say_warning(f"the answer was cut off at {max_tokens} tokens: --max-tokens allows more")
     console.out.print(f"rollout: {path}", markup=False, highlight=False, soft_wrap=True)

@@ -5,6 +5,7 @@ from rtl_agent.evaluation.evaluate import Options, evaluate, opened
 from rtl_agent.evaluation.models import ModelSpec, open_model
 from rtl_agent.evaluation.problem_sets import ProblemSet, problem_set
 from rtl_agent.evaluation.result import Result
+from rtl_agent.evaluation.rules import Rules
 from rtl_agent.evaluation.summary import Summary, summarise
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "Options",
     "ProblemSet",
     "Result",
+    "Rules",
     "Summary",
     "evaluate",
     "open_model",

@@ -7,29 +7,32 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rtl_agent.envs import live_grader, warnings_for
+from rtl_agent.envs.agentic import workshop
 from rtl_agent.evaluation.ask_all import Lost, ask_all, while_alive
 from rtl_agent.evaluation.errors import EvaluationError
 from rtl_agent.evaluation.models import Model, ModelSpec, TextModel, TokenModel, open_model
-from rtl_agent.evaluation.players import Player, Sampling, SingleTextPlayer, TokenPlayer
+from rtl_agent.evaluation.players import Player, Sampling
 from rtl_agent.evaluation.problem_sets import ProblemSet
 from rtl_agent.evaluation.result import Result
+from rtl_agent.evaluation.rules import AGENTIC, Rules
 from rtl_agent.evaluation.samples import Sample, SampleFile
 from rtl_agent.evaluation.settings import Settings
 from rtl_agent.evaluation.summary import usual_ks
+from rtl_agent.evaluation.text_players import TextPlayer
+from rtl_agent.evaluation.token_player import TokenPlayer
 from rtl_agent.grading import GradeCache, Grader, default_cache_path, parse_weights
 from rtl_agent.grading.executors.fingerprint import grading_version
 from rtl_agent.problems import Problem
 from rtl_agent.toolchain import Toolchain, find_toolchain
 
 AT_A_TIME = 16
-LEVELS = {"single": "spec"}
 
 
 @dataclass(frozen=True)
 class Options:
     """How problems are asked and answers judged. Fields left at None follow from the others."""
 
-    env: str = "single"
+    rules: Rules = field(default_factory=Rules)
     samples: int = 1
     temperature: float | None = None  # None: 0 with one sample, 1 with several
     max_tokens: int = 1024
@@ -60,8 +63,6 @@ class Table:
 @asynccontextmanager
 async def opened(spec: ModelSpec, options: Options, source: str, problems: Sequence[Problem]) -> AsyncIterator[Table]:
     """Model, tools and grader, ready to play."""
-    if options.env not in LEVELS:
-        raise EvaluationError(f"--env {options.env} is not there yet: there is {', '.join(LEVELS)}")
     weights = parse_weights(options.reward)
     toolchain = find_toolchain()
     tools = _versions(toolchain, problems)
@@ -144,8 +145,8 @@ def _settings(model: Model, options: Options, source: str, tools: dict[str, str]
         model=model.name,
         weights=model.weights,
         backend=model.backend,
-        env=options.env,
-        level=LEVELS[options.env],
+        env=options.rules.env,
+        level=options.rules.information.value,
         system=model.system,
         renderer=model.renderer,
         temperature=options.sampled_at,
@@ -155,18 +156,20 @@ def _settings(model: Model, options: Options, source: str, tools: dict[str, str]
         timeout_seconds=options.timeout_seconds,
         grading=grading_version(),
         tools=tools,
+        options=options.rules.recorded(),
     )
 
 
 def _player(model: Model, options: Options, grader: Grader) -> Player:
     sampling = Sampling(options.sampled_at, options.max_tokens)
     if isinstance(model, TextModel):
-        return SingleTextPlayer(model, sampling, grader)
+        where = workshop() if options.rules.env == AGENTIC else None
+        return TextPlayer(model, sampling, options.rules, grader, where)
     if options.max_tokens >= model.context:
         raise EvaluationError(
             f"--max-tokens {options.max_tokens}: a prompt and its answer have {model.context} tokens in all"
         )
-    return TokenPlayer(model, sampling)
+    return TokenPlayer(model, sampling, options.rules)
 
 
 def _warnings(model: Model, options: Options) -> tuple[str, ...]:

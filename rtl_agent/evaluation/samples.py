@@ -34,7 +34,7 @@ class Sample:
 
     @property
     def passed(self) -> bool:
-        return bool(self.episode.grade["outcome"] == "passed")
+        return bool(self.episode.is_scored and self.episode.grade["outcome"] == "passed")
 
     def to_json(self) -> dict[str, Any]:
         fields = {"index": self.index, "asked": self.asked, "seconds": round(self.seconds, 3), "usage": self.usage}

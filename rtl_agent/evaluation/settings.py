@@ -8,8 +8,6 @@ from typing import Any
 
 from rtl_agent.problems import Problem
 
-ENVS = ("single", "refine", "agentic")
-
 
 @dataclass(frozen=True)
 class Settings:

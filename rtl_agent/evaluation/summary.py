@@ -26,7 +26,10 @@ class PassAtK:
 
 @dataclass(frozen=True)
 class Summary:
-    """Of some problems' samples. Means are over problems first, so that one with fewer samples weighs the same."""
+    """Of some problems' samples. Means are over problems first, so that one with fewer samples weighs the same.
+
+    Whoever could read the harness was not measured: such samples have outcomes, but no pass@k and no rates.
+    """
 
     problems: int
     samples: int
@@ -38,6 +41,8 @@ class Summary:
     rates: Mapping[str, float]  # share of samples whose format, interface, syntax was right; tests passed
     outcomes: Mapping[str, int]
     cut_off: int
+    turns: float  # mean of an episode
+    ends: Mapping[str, int]  # why episodes of several turns were over
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -50,12 +55,13 @@ def summarise(samples: Sequence[Sample], ks: Sequence[int]) -> Summary:
     groups = list(by_problem.values())
     rewards = [_mean([one.episode.reward for one in group]) for group in groups]
     names = dict.fromkeys(name for one in samples for name in one.episode.reward_parts)
-    metrics = [grade_metrics(Grade.from_json(one.episode.grade)) for one in samples]
+    scored = [one for one in samples if one.episode.is_scored]
+    metrics = [grade_metrics(Grade.from_json(one.episode.grade)) for one in scored]
     return Summary(
         problems=len(groups),
         samples=len(samples),
         passed=sum(one.passed for one in samples),
-        pass_at=tuple(found for k in ks if (found := _pass_at(groups, k)) is not None),
+        pass_at=tuple(found for k in ks if scored == list(samples) and (found := _pass_at(groups, k)) is not None),
         reward=_mean(rewards),
         reward_error=standard_error(rewards),
         reward_parts={
@@ -69,6 +75,8 @@ def summarise(samples: Sequence[Sample], ks: Sequence[int]) -> Summary:
         },
         outcomes=dict(sorted(Counter(str(one.episode.grade["outcome"]) for one in samples).items())),
         cut_off=sum(one.episode.cut_off for one in samples),
+        turns=_mean([float(len(one.episode.turns) or 1) for one in samples]),
+        ends=dict(sorted(Counter(one.episode.end_reason for one in samples if one.episode.end_reason).items())),
     )
 
 

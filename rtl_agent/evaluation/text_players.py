@@ -1,0 +1,119 @@
+"""A model behind an endpoint plays the same environments by text: the sessions are the same, only tokens are absent."""
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+
+from rtl_agent.backends.models import OWN
+from rtl_agent.envs import Episode
+from rtl_agent.envs.agentic import AgenticSession, Workshop
+from rtl_agent.envs.dialects.qwen import brief_tools_text, parse_text, results_text, tools_text
+from rtl_agent.envs.graded import diagnostics_of, grade_or_fail, json_of
+from rtl_agent.envs.refine import RefineSession
+from rtl_agent.evaluation.endpoint import Reply
+from rtl_agent.evaluation.models import TextModel
+from rtl_agent.evaluation.players import Played, Sampling, Watcher
+from rtl_agent.evaluation.rules import AGENTIC, REFINE, Rules
+from rtl_agent.grading import Grader, extract
+from rtl_agent.problems import Problem
+from rtl_agent.prompts import Message, messages
+from rtl_agent.training.seeds import seed_of
+
+
+@dataclass
+class Conversation:
+    """Messages with a model so far, what they cost, and who watches."""
+
+    model: TextModel
+    sampling: Sampling
+    seed: int
+    watcher: Watcher
+    said: list[Message]
+    turns: int = 0
+    usage: Counter[str] = field(default_factory=Counter)
+    length: int = 0  # in tokens, as the endpoint counts
+
+    async def answer(self) -> Reply:
+        reply = await self.model.endpoint.ask(
+            self.said,
+            temperature=self.sampling.temperature,
+            max_tokens=self.sampling.max_tokens,
+            seed=seed_of(self.seed, self.turns),
+        )
+        self.turns += 1
+        self.usage.update(reply.usage)
+        self.length = sum(reply.usage.values())
+        self.said.append(Message("assistant", reply.text))
+        self.watcher.said(reply.text)
+        return reply
+
+    def show(self, text: str) -> None:
+        self.said.append(Message("user", text))
+        self.watcher.saw(text)
+
+
+@dataclass(frozen=True)
+class TextPlayer:
+    """Over an OpenAI-compatible endpoint. Tools are called in Qwen's text format, which any model can be told."""
+
+    model: TextModel
+    sampling: Sampling
+    rules: Rules
+    grader: Grader
+    where: Workshop | None  # for agents
+
+    async def play(self, problem: Problem, seed: int, watcher: Watcher) -> Played:
+        plays = {REFINE: self._refine, AGENTIC: self._agentic}
+        conversation = Conversation(self.model, self.sampling, seed, watcher, [])
+        episode = await plays.get(self.rules.env, self._single)(problem, conversation)
+        return Played(episode, dict(conversation.usage))
+
+    async def _single(self, problem: Problem, conversation: Conversation) -> Episode:
+        asked = self._ask(conversation, messages(problem, system=self.model.system))
+        reply = await conversation.answer()
+        grade = await grade_or_fail(self.grader, problem, extract(problem, reply.text))
+        return Episode(
+            problem_id=problem.id,
+            family=problem.family,
+            messages=asked,
+            prompt_tokens=(),
+            sampled_tokens=(),
+            text=reply.text,
+            stop_reason=reply.stop_reason,
+            grade=json_of(grade),
+            reward=grade.reward.total,
+            reward_parts=dict(grade.reward.parts),
+            diagnostics=diagnostics_of(grade),
+        )
+
+    async def _refine(self, problem: Problem, conversation: Conversation) -> Episode:
+        session = RefineSession(problem, self.grader, self.rules.refine(None))
+        asked = self._ask(conversation, messages(problem, system=self.model.system))
+        while True:
+            reply = await conversation.answer()
+            took = await session.take(reply.text, tokens=conversation.length)
+            if took.message is None:
+                return session.episode(asked, stop_reason=reply.stop_reason)
+            conversation.show(took.message.content)
+
+    async def _agentic(self, problem: Problem, conversation: Conversation) -> Episode:
+        assert self.where is not None
+        session = AgenticSession(problem, self.grader, self.where, self.rules.agentic(None), system=self.model.system)
+        first, *others = session.messages
+        told = (brief_tools_text if self.model.name in OWN else tools_text)(session.specs)
+        self._ask(conversation, [replace(first, content=f"{first.content}\n\n{told}"), *others])
+        session.begin()
+        try:
+            while True:
+                reply = await conversation.answer()
+                cut_off = reply.stop_reason == "length"
+                took = await session.take(parse_text(reply.text), tokens=conversation.length, cut_off=cut_off)
+                if took.ended is not None:
+                    return session.episode(stop_reason=reply.stop_reason)
+                conversation.show(results_text(took.results))
+        finally:
+            await session.close()
+
+    def _ask(self, conversation: Conversation, first: list[Message]) -> tuple[Message, ...]:
+        conversation.said[:] = first
+        conversation.watcher.asked(tuple(first))
+        return tuple(first)

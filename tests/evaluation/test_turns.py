@@ -1,0 +1,166 @@
+"""Episodes of several turns: an agent with a real shell and a model that answers again, by text and by tokens."""
+
+import base64
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rtl_agent.backends.connect import Connection
+from rtl_agent.evaluation import EvaluationError, ModelSpec, Options, Result, Rules, evaluate, problem_set
+from rtl_agent.evaluation.models import open_model
+from rtl_agent.evaluation.play import play
+from rtl_agent.problems import Kind, Problem, Selection
+from rtl_agent.prompts import Message
+from rtl_agent.training.config import STUDENT
+from tests.evaluation.gates import right, wrong
+from tests.evaluation.scripted import Body, Scripted, Told, scripted
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Scripted]:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with scripted(right) as script:
+        yield script
+
+
+@pytest.fixture(scope="module")
+def workspace_problem() -> Problem:
+    """One that is asked as a workspace, and whose reference is known."""
+    problems = problem_set("bundled", Selection(kinds=[Kind.AGENTIC]), env="agentic").problems
+    return next(problem for problem in problems if problem.reference)
+
+
+def called(command: str) -> Told:
+    return Told(f"<tool_call>{json.dumps({'name': 'execute_bash', 'args': {'command': command}})}</tool_call>")
+
+
+def writing(problem: Problem) -> Told:
+    """A turn that writes the reference into the workspace."""
+    assert problem.reference
+    lines = []
+    for path, text in problem.reference.items():
+        packed = base64.b64encode(text.encode()).decode()
+        lines.append(f"mkdir -p $(dirname {path}); echo {packed} | base64 -d > {path}")
+    return called("; ".join([*lines, "ls -R"]))
+
+
+def turn_of(body: Body) -> int:
+    return sum(message["role"] == "assistant" for message in body["messages"])
+
+
+async def run(server: Scripted, source: str, rules: Rules, out: Path, ids: tuple[str, ...] = ()) -> Result:
+    chosen = problem_set(source, Selection(ids=ids), env=rules.env)
+    spec = ModelSpec("scripted", base_url=server.url)
+    result, _ = await evaluate(spec, chosen, Options(rules, jobs=2), source, out)
+    return result
+
+
+async def test_an_agent_by_text_works_in_a_real_shell(
+    server: Scripted, workspace_problem: Problem, tmp_path: Path
+) -> None:
+    server.answer = lambda body: (called("pwd"), writing(workspace_problem), Told("Done."))[turn_of(body)]
+    result = await run(server, "bundled", Rules("agentic"), tmp_path / "out.json", (workspace_problem.id,))
+    assert (result.whole.passed, result.whole.turns, result.whole.ends) == (1, 3.0, {"answer": 1})
+    assert (result.settings.level, result.is_score) == ("own-tests", True)
+    told = [message["content"] for message in server.requests[-1]["messages"]]
+    assert "execute_bash" in told[0]
+    assert "/code" in told[3]
+    assert workspace_problem.targets[0].rpartition("/")[2] in told[5]  # by its own `ls`
+    (sample,) = result.asked.samples
+    assert [len(turn.calls) for turn in sample.episode.turns] == [1, 1, 0]
+
+
+async def test_what_the_harness_told_is_no_score(server: Scripted, workspace_problem: Problem, tmp_path: Path) -> None:
+    server.answer = lambda body: (writing(workspace_problem), Told("Done."))[turn_of(body)]
+    rules = Rules("agentic", level="open")
+    result = await run(server, "bundled", rules, tmp_path / "out.json", (workspace_problem.id,))
+    told = json.loads((tmp_path / "out.json").read_text())
+    assert told["is_score"] is False
+    assert (told["summary"]["pass_at"], told["summary"]["passed"], told["summary"]["rates"]) == ([], 0, {})
+    assert result.whole.outcomes == {"passed": 1}
+
+
+async def test_a_model_that_answers_again_is_counted_by_its_last_answer(
+    server: Scripted, gates: Path, tmp_path: Path
+) -> None:
+    server.answer = lambda body: wrong(body) if turn_of(body) == 0 else right(body)
+    result = await run(server, str(gates), Rules("refine"), tmp_path / "two.json")
+    assert (result.whole.passed, result.whole.turns, result.settings.level) == (4, 2.0, "feedback")
+    never = await run(server, str(gates), Rules("refine", rounds=0), tmp_path / "one.json")
+    assert (never.whole.passed, never.whole.ends) == (0, {"max_rounds": 4})
+
+
+class Notes:
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    def asked(self, messages: tuple[Message, ...]) -> None:
+        self.seen += [message.role for message in messages]
+
+    def said(self, text: str) -> None:
+        self.seen.append("said")
+
+    def saw(self, text: str) -> None:
+        self.seen.append("saw")
+
+
+async def test_an_episode_can_be_watched_and_is_kept(server: Scripted, gates: Path, tmp_path: Path) -> None:
+    server.answer = lambda body: wrong(body) if turn_of(body) == 0 else right(body)
+    (problem, *_) = problem_set(str(gates), Selection()).problems
+    spec, notes, out = ModelSpec("scripted", base_url=server.url), Notes(), tmp_path / "kept" / "plays.jsonl"
+    for _ in range(2):
+        episode, path = await play(spec, problem, Options(Rules("refine"), jobs=1), str(gates), notes, out)
+    assert notes.seen == ["system", "user", "said", "saw", "said"] * 2
+    assert path == out
+    kept = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [line["problem_id"] for line in kept] == [problem.id] * 2
+    assert kept[0]["reward"] == episode.reward == 1.4
+
+
+@pytest.mark.parametrize("env", ["refine", "agentic"])
+async def test_the_embedded_model_plays_by_tokens_and_by_text(
+    env: str, embedded: Connection, gates: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its weights know nothing, but every episode comes to an end, and both ways ask the same question."""
+    monkeypatch.setenv("TINKER_API_KEY", embedded.api_key)
+    chosen = problem_set(str(gates), Selection(), env=env, limit=1)
+    rules = Rules(env, max_turns=2, rounds=1)
+    asked = []
+    for name, spec in {
+        "tokens": ModelSpec(STUDENT, backend=str(embedded.base_url)),
+        "text": ModelSpec(STUDENT, base_url=f"{embedded.base_url}/v1", api_key_env="TINKER_API_KEY"),
+    }.items():
+        options = Options(rules, max_tokens=16, jobs=1)
+        result, _ = await evaluate(spec, chosen, options, str(gates), tmp_path / f"{name}.json")
+        (sample,) = result.asked.samples
+        assert sample.episode.end_reason
+        asked.append(sample.episode.turns[0].text)
+        assert len(sample.episode.turns[0].sampled_tokens) == (16 if name == "tokens" else 0)
+    assert asked[0] == asked[1]
+
+
+def test_wrong_rules_are_sentences() -> None:
+    for sentence, wishes in {
+        "--env chat: choose from single, refine, agentic": {"env": "chat"},
+        "--level open: --env single has spec": {"level": "open"},
+        "--level all: --env agentic has spec, own-tests, feedback, open": {"env": "agentic", "level": "all"},
+        "--counted first: choose from best, last": {"env": "refine", "counted": "first"},
+    }.items():
+        with pytest.raises(EvaluationError) as caught:
+            Rules(**wishes)
+        assert sentence in str(caught.value)
+
+
+async def test_an_answer_longer_than_the_context_is_refused(
+    embedded: Connection, gates: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TINKER_API_KEY", embedded.api_key)
+    spec = ModelSpec(STUDENT, backend=str(embedded.base_url))
+    async with open_model(spec):
+        pass
+    with pytest.raises(EvaluationError, match="4096 tokens in all"):
+        await evaluate(
+            spec, problem_set(str(gates), Selection()), Options(max_tokens=4096), str(gates), tmp_path / "out.json"
+        )
