@@ -1,7 +1,7 @@
 """tinker-cookbook environments over problems and the grader: single-shot; renderers, tokenizers, datasets."""
 
 from rtl_agent.envs.dataset import EmptyDataset, EnvDataset, Partition, ProblemDataset, fitting, gradable, partition
-from rtl_agent.envs.episode import Episode, EpisodeFailed
+from rtl_agent.envs.episode import Episode, EpisodeFailed, EpisodeTurn
 from rtl_agent.envs.live import NoGrader, live_grader
 from rtl_agent.envs.prompt import Prompt, prompt_for
 from rtl_agent.envs.renderers import RENDERERS, UnknownRenderer, default_renderer, renderer_for, warnings_for
@@ -14,6 +14,7 @@ __all__ = [
     "EnvDataset",
     "Episode",
     "EpisodeFailed",
+    "EpisodeTurn",
     "NoGrader",
     "NoTokenizer",
     "Partition",

@@ -1,0 +1,113 @@
+"""Refinement with the real grader: rounds, what the model is shown between them, and which round counts."""
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import pytest_asyncio
+import tinker
+
+from rtl_agent.envs import Episode, EpisodeFailed, live_grader
+from rtl_agent.envs.refine import Counted, RefineConfig, RefineEnv, RefineGroupBuilder, RefineSession
+from rtl_agent.grading import Grader
+from rtl_agent.problems import Needs, Problem
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def live() -> AsyncIterator[Grader]:
+    async with Grader(jobs=2) as grader:
+        with live_grader(grader):
+            yield grader
+
+
+@pytest.fixture
+def counter(bundled: dict[str, Problem]) -> Problem:
+    return bundled["rtl_gray_counter_0001"]
+
+
+def reply(code: str) -> str:
+    return f"```systemverilog\n{code}```\n"
+
+
+def right(problem: Problem) -> str:
+    assert problem.reference is not None
+    return reply(problem.reference[problem.targets[0]])
+
+
+BROKEN = reply("module gray_counter(input clk; endmodule\n")
+EMPTY = reply("module gray_counter; endmodule\n")
+
+
+async def played(
+    problem: Problem, answers: Sequence[str], **rules: Any
+) -> tuple[float, dict[str, float], Episode, str]:
+    """Reward, metrics, record, and the conversation as text."""
+    builder = RefineGroupBuilder(problem, 1, "rtl-agent/student", "rtl_agent", config=RefineConfig(**rules))
+    env: RefineEnv
+    (env,) = await builder.make_envs()
+    observation, stop = await env.initial_observation()
+    tokenizer = builder.renderer.tokenizer
+    for answer in answers:
+        before = observation.to_ints()
+        sampled = [*tokenizer.encode(answer), *stop]
+        result = await env.step(sampled, extra={"stop_reason": "stop"})  # type: ignore[list-item]
+        if result.episode_done:
+            return result.reward, dict(result.metrics), env.episode, tokenizer.decode([*before, *sampled])
+        observation = result.next_observation
+        assert isinstance(observation, tinker.ModelInput)
+        assert observation.to_ints()[: len(before) + len(sampled)] == [*before, *sampled], "only ever extended"
+    raise AssertionError("the episode goes on")
+
+
+async def test_an_answer_is_mended_after_it_was_told_what_is_wrong(live: Grader, counter: Problem) -> None:
+    reward, metrics, episode, text = await played(counter, [BROKEN, right(counter)])
+    assert reward == 1.4
+    assert "It does not compile." in text
+    assert "rtl/gray_counter.sv:1: error" in text
+    assert not any(word in text for word in ("/src", "/code", "Traceback", ".py"))
+    assert (metrics["refine/round_0_reward"], metrics["refine/round_1_reward"]) == (pytest.approx(0.1), 1.4)
+    assert metrics["refine/round_2_reward"] == 1.4, "who is done keeps what it has"
+    assert metrics["refine/round_1_gain"] == pytest.approx(1.3)
+    assert (metrics["refine/improved"], metrics["refine/rounds"], metrics["end/passed"]) == (1.0, 1, 1.0)
+    assert (episode.end_reason, episode.level, len(episode.turns)) == ("passed", "feedback", 2)
+    assert [turn.reward for turn in episode.turns] == [pytest.approx(0.1), 1.4]
+    assert episode.text.strip() == right(counter).strip()
+    assert Episode.from_json(json.loads(json.dumps(episode.to_json()))) == episode
+
+
+async def test_the_best_round_or_the_last_one_counts(live: Grader, counter: Problem) -> None:
+    answers = [EMPTY, BROKEN]
+    last, metrics, _, _ = await played(counter, answers, rounds=1, counted=Counted.LAST)
+    assert last == pytest.approx(0.1)
+    assert metrics["refine/improved"] == 0.0
+    assert metrics["end/max_rounds"] == 1.0
+    best, metrics, episode, _ = await played(counter, answers, rounds=1, counted=Counted.BEST)
+    assert best == episode.reward == pytest.approx(0.4)
+    assert metrics["refine/round_1_reward"] == pytest.approx(0.4)
+    assert metrics["refine/round_1_gain"] == 0.0
+    assert "module gray_counter;" in episode.text
+
+
+async def test_a_right_answer_needs_no_round_and_without_rounds_it_is_single_shot(
+    live: Grader, counter: Problem
+) -> None:
+    reward, metrics, episode, _ = await played(counter, [right(counter)])
+    assert (reward, metrics["refine/rounds"], metrics["refine/improved"], len(episode.turns)) == (1.4, 0, 0.0, 1)
+    reward, metrics, _, _ = await played(counter, ["I would rather not."], rounds=0)
+    assert (reward, metrics["end/max_rounds"]) == (0.0, 1.0)
+    assert "refine/round_1_reward" not in metrics
+
+
+async def test_it_ends_when_another_answer_would_not_fit(live: Grader, counter: Problem) -> None:
+    _, metrics, episode, _ = await played(counter, [BROKEN, BROKEN], max_tokens=10)
+    assert (metrics["end/max_tokens"], episode.end_reason, episode.turns[0].observation) == (1.0, "max_tokens", "")
+
+
+async def test_a_fault_of_ours_is_no_reward(live: Grader, counter: Problem) -> None:
+    session = RefineSession(replace(counter, needs=Needs.COMMERCIAL), live)
+    with pytest.raises(EpisodeFailed, match="needs Cadence"):
+        await session.take(BROKEN)
