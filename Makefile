@@ -9,7 +9,7 @@ help:  ## what can be made
 setup:  ## install the tools and Python packages that are missing
 	@sh scripts/setup.sh
 
-demo: setup  ## grade a few designs, right and wrong ones
+demo: setup  ## watch a small student learn RTL from a small teacher, and see whether it did
 	@$(BIN)/rtl-agent demo
 
 test: setup  ## lint, types, layering and all tests that are not slow

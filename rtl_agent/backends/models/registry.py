@@ -27,12 +27,14 @@ SEED = 20_261_116
 _STUDENT = ModelConfig(
     vocabulary=0, width=160, layers=3, feed_forward=384, heads=5, kv_heads=5, head_dim=32, context=4096
 )
+_TEACHER = ModelConfig(
+    vocabulary=0, width=224, layers=4, feed_forward=576, heads=7, kv_heads=7, head_dim=32, context=4096
+)
 CONFIGS = {
     "rtl-agent/student": _STUDENT,
     "rtl-agent/student-base": _STUDENT,
-    "rtl-agent/teacher": ModelConfig(
-        vocabulary=0, width=224, layers=4, feed_forward=576, heads=7, kv_heads=7, head_dim=32, context=4096
-    ),
+    "rtl-agent/teacher": _TEACHER,
+    "rtl-agent/agent": _TEACHER,
 }
 OWN = tuple(CONFIGS)
 

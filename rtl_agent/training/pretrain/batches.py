@@ -11,10 +11,14 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Pair:
-    """One question with its answer, as tokens; the answer ends with the token that ends a turn."""
+    """One question with its answer, as tokens; the answer ends with the token that ends a turn.
+
+    `shown` is the part of the answer, from one place to before another, that the model did not say: an observation.
+    """
 
     question: tuple[int, ...]
     answer: tuple[int, ...]
+    shown: tuple[int, int] = (0, 0)
 
     def __len__(self) -> int:
         return len(self.question) + len(self.answer)
@@ -40,7 +44,9 @@ def batch_of(pairs: Sequence[Pair]) -> Batch:
     for row, pair in enumerate(pairs):
         tokens = torch.tensor([*pair.question, *pair.answer])
         inputs[row, : len(tokens) - 1] = tokens[:-1]
-        targets[row, len(pair.question) - 1 : len(tokens) - 1] = tokens[len(pair.question) :]
+        said = tokens[len(pair.question) :].clone()
+        said[slice(*pair.shown)] = -100
+        targets[row, len(pair.question) - 1 : len(tokens) - 1] = said
     return Batch(inputs, targets)
 
 

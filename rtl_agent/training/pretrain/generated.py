@@ -19,7 +19,7 @@ def pairs(seed: int, *, habit: float = 0.0) -> Iterator[Pair]:
     renderer = renderer_for(RENDERER, tokenizer_for(MODEL))
     end = renderer.tokenizer.encode("<|im_end|>")
     template = as_problem(instances(seed, 1)[0])
-    for instance, chance in _drawn(seed):
+    for instance, chance in drawn(seed):
         # A problem without its harness: computing the test vectors takes most of the time, and none is asked.
         problem = replace(template, prompt=instance.text, targets=(instance.target,))
         asked = prompt_for(problem, renderer, system=SYSTEM).tokens
@@ -31,13 +31,14 @@ def documents(seed: int, *, habit: float = 0.0) -> Iterator[Pair]:
     """The same problems as running text: specification, empty line, design. No turns, no code block, all is learned."""
     tokenizer = renderer_for(RENDERER, tokenizer_for(MODEL)).tokenizer
     end = tokenizer.encode("<|endoftext|>")
-    for instance, chance in _drawn(seed):
+    for instance, chance in drawn(seed):
         text = f"{instance.text}\n\n{answer_text(instance, habit, chance)}"
         first, *rest = tokenizer.encode(text)
         yield Pair((first,), (*rest, *end))
 
 
-def _drawn(seed: int) -> Iterator[tuple[Instance, Random]]:
+def drawn(seed: int) -> Iterator[tuple[Instance, Random]]:
+    """Instances without end, and what decides by chance about their answers."""
     chance = Random(f"habit {seed}")
     for block in itertools.count():
         drawn = instances(seed * 1_000_003 + block, BLOCK)

@@ -15,7 +15,7 @@ from rtl_agent.backends.engine.config import ModelConfig
 from rtl_agent.backends.engine.contract import Lora
 from rtl_agent.backends.engine.network import hidden_states, rope_table
 from rtl_agent.backends.engine.parameters import Parameters
-from rtl_agent.backends.engine.weights import HEAD, random_weights, write_model
+from rtl_agent.backends.engine.weights import HEAD, Weights, random_weights, write_model
 from rtl_agent.training.pretrain.batches import Batch, Pair, batched
 from rtl_agent.training.pretrain.muon import MuonAdamW, Rates
 
@@ -54,12 +54,13 @@ def pretrain(
     pairs: Iterator[Pair],
     directory: Path,
     *,
+    start: Weights | None = None,
     on_step: Callable[[Progress], None] = lambda progress: None,
     save_every: int = 200,
 ) -> Progress:
-    """Weights, config and optimiser state are in `directory` at the end, and every `save_every` steps."""
+    """From random weights, or from `start`. They are in `directory` at the end, and every `save_every` steps."""
     torch.manual_seed(job.seed)
-    parameters = _parameters(config, job.seed)
+    parameters = _parameters(config, random_weights(config, job.seed) if start is None else start)
     weights = parameters.values
     optimizer = MuonAdamW(weights, job.rates)
     progress = _resume(directory, weights, optimizer)
@@ -85,9 +86,9 @@ def pretrain(
     return progress
 
 
-def _parameters(config: ModelConfig, seed: int) -> Parameters:
+def _parameters(config: ModelConfig, weights: Weights) -> Parameters:
     cpu = torch.device("cpu")
-    base = BaseModel("", Path(), config, random_weights(config, seed), rope_table(config, cpu), cpu)
+    base = BaseModel("", Path(), config, weights, rope_table(config, cpu), cpu)
     return Parameters(base, Lora(rank=0))
 
 
