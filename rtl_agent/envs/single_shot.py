@@ -12,6 +12,7 @@ from tinker_cookbook.rl.types import Action, ActionExtra, Env, EnvGroupBuilder, 
 from rtl_agent.envs.answer import answer_text
 from rtl_agent.envs.episode import Episode, EpisodeFailed
 from rtl_agent.envs.graded import diagnostics_of, grade_or_fail, json_of
+from rtl_agent.envs.level import Level
 from rtl_agent.envs.live import DEFAULT, grader_named
 from rtl_agent.envs.metrics import grade_metrics
 from rtl_agent.envs.prompt import Prompt, prompt_for
@@ -69,6 +70,7 @@ class SingleShotEnv(Env):
             reward=grade.reward.total,
             reward_parts=dict(grade.reward.parts),
             diagnostics=diagnostics_of(grade),
+            level=Level.SPEC.value,
         )
 
 

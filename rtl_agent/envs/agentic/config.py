@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from rtl_agent.envs.agentic.level import Level
+from rtl_agent.envs.level import Level
 from rtl_agent.sandbox import MIB
 
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from rtl_agent.envs.agentic.end_reason import EndReason, end_metrics
-from rtl_agent.envs.agentic.level import Level
 from rtl_agent.envs.episode import Episode, EpisodeTurn
 from rtl_agent.envs.graded import diagnostics_of, json_of
+from rtl_agent.envs.level import Level
 from rtl_agent.envs.metrics import grade_metrics
 from rtl_agent.grading import Grade, Submission
 from rtl_agent.problems import Problem

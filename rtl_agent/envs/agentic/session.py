@@ -8,13 +8,13 @@ from typing import TypeVar
 from rtl_agent.envs.agentic.config import AgenticConfig
 from rtl_agent.envs.agentic.end_reason import EndReason
 from rtl_agent.envs.agentic.ending import Counts, Ending
-from rtl_agent.envs.agentic.level import Level
 from rtl_agent.envs.agentic.toolbox import SUBMIT, Toolbox
 from rtl_agent.envs.agentic.workspace import Workshop, Workspace
 from rtl_agent.envs.dialects.dialect import ToolCall, ToolResult, ToolSpec, Turn
 from rtl_agent.envs.episode import Episode, EpisodeFailed, EpisodeTurn
 from rtl_agent.envs.failures import failures
 from rtl_agent.envs.graded import grade_or_fail
+from rtl_agent.envs.level import Level
 from rtl_agent.grading import Grade, Grader, Outcome, Submission
 from rtl_agent.problems import Problem
 from rtl_agent.prompts import Message, agentic_messages

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from rtl_agent.envs.agentic.config import AgenticConfig
-from rtl_agent.envs.agentic.level import Level
 from rtl_agent.envs.agentic.lint import lint
 from rtl_agent.envs.agentic.observation import observation
 from rtl_agent.envs.agentic.simulate import simulate
 from rtl_agent.envs.agentic.sources import WrongArgument, path_in_workspace
 from rtl_agent.envs.agentic.workspace import Workspace
 from rtl_agent.envs.dialects.dialect import ToolCall, ToolSpec
+from rtl_agent.envs.level import Level
 from rtl_agent.sandbox import Ended
 
 MOST_COMMAND_BYTES = 100_000  # Linux takes 128 KiB for one argument

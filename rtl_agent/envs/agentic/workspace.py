@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 
 from rtl_agent.envs.agentic.config import CommandLimits
-from rtl_agent.envs.agentic.level import Level
 from rtl_agent.envs.agentic.masked_tools import masks
+from rtl_agent.envs.level import Level
 from rtl_agent.grading import Submission, submit
 from rtl_agent.grading.submission import MAX_FILE_BYTES
 from rtl_agent.problems import Problem

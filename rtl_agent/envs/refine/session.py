@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from rtl_agent.envs.agentic.level import Level
 from rtl_agent.envs.episode import Episode, EpisodeTurn
 from rtl_agent.envs.failures import failures
 from rtl_agent.envs.graded import diagnostics_of, grade_or_fail, json_of
+from rtl_agent.envs.level import Level
 from rtl_agent.envs.metrics import grade_metrics
 from rtl_agent.grading import Grade, Grader, Outcome, extract
 from rtl_agent.problems import Problem

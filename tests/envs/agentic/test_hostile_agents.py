@@ -99,27 +99,27 @@ async def test_a_hostile_agent_gains_nothing(
 @pytest.mark.slow
 @pytest.mark.parametrize("level", Level)
 async def test_two_hundred_hostile_episodes_leave_nothing_behind(
-    level: Level, bundled: dict[str, Problem], canary: Path, grader: Grader, where: Workshop
+    level: Level, bundled: dict[str, Problem], canary: Path, where: Workshop
 ) -> None:
     """Four at a time, so that what one leaves lies beside another that looks for it; fifty at each of four levels."""
     before, turn = host_state(canary), asyncio.Semaphore(AT_ONCE)
+    boxes, groups, files = named("bwrap", os.getpid()), cgroups(os.getpid()), open_files()
+    problem = bundled["rtl_fixed_priority_arbiter_0001"]
+    assert problem.reference is not None
 
-    async def one(number: int) -> None:
+    async def one(number: int, grader: Grader) -> None:
         attack, expect = ATTACKS[number % len(ATTACKS)].values
-        problem = problem_for(expect, bundled)
         async with turn:
+            problem = problem_for(expect, bundled)
             grade, seen = await played(attack, expect, level, problem, canary, grader, where)
         check(attack, expect, level, grade, seen)
 
-    await one(0)
-    boxes, groups, files = named("bwrap", os.getpid()), cgroups(os.getpid()), open_files()
-    await asyncio.gather(*(one(number) for number in range(1, EPISODES)))
-    assert len(named("bwrap", os.getpid())) <= len(boxes), "only the grader's own boxes stay"
-    assert len(cgroups(os.getpid())) <= len(groups)
-    assert open_files() <= files + AT_ONCE  # the uids of slots stay locked
+    async with Grader(jobs=2) as grader:  # with boxes of its own, which it keeps warm
+        await asyncio.gather(*(one(number, grader) for number in range(EPISODES)))
+        session = AgenticSession(problem, grader, where, rules(Level.OWN_TESTS, {}))
+        await session.take(write("rtl/fixed_priority_arbiter.sv", problem.reference["rtl/fixed_priority_arbiter.sv"]))
+        assert (await session.take(SUBMIT)).reward == 1.4, "the next one is judged as ever"
+    assert named("bwrap", os.getpid()) <= boxes
+    assert cgroups(os.getpid()) <= groups
+    assert open_files() <= files + 3 * AT_ONCE  # the uids of slots stay locked
     assert host_state(canary) == before
-    problem = bundled["rtl_fixed_priority_arbiter_0001"]
-    assert problem.reference is not None
-    session = AgenticSession(problem, grader, where, rules(Level.OWN_TESTS, {}))
-    await session.take(write("rtl/fixed_priority_arbiter.sv", problem.reference["rtl/fixed_priority_arbiter.sv"]))
-    assert (await session.take(SUBMIT)).reward == 1.4, "the next one is judged as ever"

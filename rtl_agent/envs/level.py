@@ -1,4 +1,4 @@
-"""How much an agent may know while it works; recorded with every episode, as results of two levels do not compare."""
+"""How much a model may know while it works; recorded with every episode, as results of two levels do not compare."""
 
 from enum import StrEnum
 
