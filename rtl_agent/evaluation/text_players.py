@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from rtl_agent.backends.models import OWN
 from rtl_agent.envs import Episode
-from rtl_agent.envs.agentic import AgenticSession, Workshop
+from rtl_agent.envs.agentic import AgenticSession, Level, Workshop
 from rtl_agent.envs.dialects.qwen import brief_tools_text, parse_text, results_text, tools_text
 from rtl_agent.envs.graded import diagnostics_of, grade_or_fail, json_of
 from rtl_agent.envs.refine import RefineSession
@@ -83,6 +83,7 @@ class TextPlayer:
             reward=grade.reward.total,
             reward_parts=dict(grade.reward.parts),
             diagnostics=diagnostics_of(grade),
+            level=Level.SPEC.value,
         )
 
     async def _refine(self, problem: Problem, conversation: Conversation) -> Episode:
