@@ -23,9 +23,18 @@ class Recipe:
 
 
 RECIPES: Mapping[str, Recipe] = {
-    "teacher": Recipe("answers by the specification", 1, 7_000_000, lambda seed, habit: pairs(seed, habit=habit)),
+    "teacher": Recipe(
+        "answers by the specification",
+        1,
+        10_500_000,
+        lambda seed, habit: pairs(seed, habit=habit, evenly=76),
+    ),
     "student": Recipe(
-        "answers mostly by habit", 2, 8_000_000, lambda seed, habit: pairs(seed, habit=habit), habit=HABIT
+        "answers mostly by habit",
+        2,
+        11_000_000,
+        lambda seed, habit: pairs(seed, habit=habit, evenly=88),
+        habit=HABIT,
     ),
     "student-base": Recipe(
         "running text, no turns and no code blocks; mostly by habit",
