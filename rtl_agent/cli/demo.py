@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Watch a student learn RTL on this machine; `demo grade` shows the grader alone.")
 app.command("grade")(demo_grade)
 
-_ABOUT = """\
-A student of 1 million parameters writes Verilog by habit: rst_n, customary port names, default widths, whatever the
-specification says. A teacher of 2.7 million reads the specification. The student answers, the grader simulates every
-answer, the teacher says how likely it finds each of the student's own tokens, and the student learns from both.
-"""
+_ABOUT = (
+    "A student of 1.1 million weights writes Verilog by habit: rst_n, customary port names, default widths, whatever "
+    "the specification says. A teacher of 2.7 million reads it. The student answers, the grader simulates "
+    "every answer, the teacher says how likely it finds each of the student's own tokens, and the student learns from "
+    "both.\n"
+)
 _WHO = {"before": "student before", "after": "student after", "teacher": "teacher"}
 _SETS = {"test": "trained families, unseen instances", "new": "families held out whole (no target)"}
 
