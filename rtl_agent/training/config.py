@@ -14,7 +14,7 @@ LossFn = Literal["importance_sampling", "ppo", "cispo", "dro"]
 IfExists = Literal["delete", "resume", "ask", "raise"]
 NoSignal = Literal["keep", "drop", "resample"]
 Env = Literal["single", "refine", "agentic"]
-Level = Literal["spec", "own-tests", "feedback", "open"]
+Level = Literal["spec", "own-tests", "feedback", "open"]  # the last is refused by `check`, with a cause
 Counted = Literal["best", "last"]
 Schedule = Literal["constant", "linear", "cosine"]
 
@@ -48,7 +48,7 @@ class Config:
 
     # the episode
     env: Env = chz.field(default="single", doc="single (one answer), refine (told what was wrong) or agentic (a shell)")
-    level: Level = chz.field(default="own-tests", doc="what an agent may know: spec, own-tests, feedback or open")
+    level: Level = chz.field(default="own-tests", doc="what an agent may know: spec, own-tests or feedback")
     extra_tools: bool = chz.field(default=False, doc="lint, simulate and submit beside the shell")
     max_turns: int = chz.field(default=50, doc="turns of an agentic episode")
     tries: int = chz.field(default=3, doc="submits of an agent that is told what failed (level=feedback)")

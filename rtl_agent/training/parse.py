@@ -64,6 +64,11 @@ def check(config: Config) -> None:
         raise BadConfig(f"rounds={config.rounds}: it must be 0 or more")
     if config.mode == "supervised" and config.env != "single":
         raise BadConfig(f"env={config.env}: references can be learned as single answers only")
+    if config.level == "open":
+        raise BadConfig(
+            "level=open: the model could read the tests, so every reward is 0 and nothing would be learned; choose "
+            "spec, own-tests or feedback (`rtl-agent play --level open` is for finding faults in problems)"
+        )
     weights = config.weights()
     for name in ("format", "interface", "syntax", "tests"):
         if not 0 <= getattr(weights, name) < float("inf"):
