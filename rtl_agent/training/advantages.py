@@ -69,7 +69,8 @@ def lesson_of(group: Group, signal: Signal) -> Lesson:
             logprobs, mask = array(datum, "logprobs"), array(datum, "mask")
             advantages = signal.reward_coef * (rollout.reward - mean) * mask
             if one is not None:
-                reverse_kl = (logprobs - np.asarray(one.logprobs[1:], dtype=np.float32)) * mask
+                theirs = np.asarray(one.logprobs[1:], dtype=np.float32)
+                reverse_kl = np.where(mask > 0, logprobs - theirs, np.float32(0))  # times 0, -inf would be NaN
                 penalty = discounted(-signal.kl_penalty_coef * trust * reverse_kl, signal.kl_discount_factor)
                 advantages = advantages + penalty * mask
                 kl_sum += float(reverse_kl.sum())

@@ -56,6 +56,16 @@ def test_a_teacher_that_finds_a_token_likelier_raises_its_advantage(problem: Pro
     assert lesson.kl_sum / lesson.advised_tokens == pytest.approx(((-1 + 0.5) + (-2 + 4)) / 2)
 
 
+def test_what_a_teacher_finds_impossible_in_an_observation_does_not_matter(problem: Problem) -> None:
+    advice = Advice((0.0, float("-inf"), -9.0, -0.5, -4.0))
+    lesson = lesson_of(
+        Group(problem, (rollout(problem, 1.0, (-1.0, -2.0), advice),)),
+        Signal(kl_penalty_coef=0.5, kl_discount_factor=0.5),
+    )
+    assert array(lesson.policy[0], "advantages").tolist() == pytest.approx([0.0, 0.0, 0.25 - 0.5, -1.0])
+    assert lesson.kl_sum == pytest.approx((-1 + 0.5) + (-2 + 4))
+
+
 def test_a_discount_lets_earlier_tokens_bear_later_ones() -> None:
     assert discounted(np.array([1, 2, 4], np.float32), 0.5).tolist() == pytest.approx([3.0, 4.0, 4.0])
     assert discounted(np.array([1, 2, 4], np.float32), 0.0).tolist() == [1, 2, 4]
