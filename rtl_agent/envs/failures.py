@@ -8,10 +8,13 @@ import re
 from collections.abc import Iterable, Iterator
 
 from rtl_agent.grading import Diagnostic, Grade, Outcome, StageName, TestResult
+from rtl_agent.grading.diagnostics import icarus_diagnostics
 from rtl_agent.problems import Problem
 
 MOST_TESTS, MOST_DIAGNOSTICS, MOST_CHARACTERS = 12, 12, 300
 _UNSAID = "failed without a message"
+_BUILD = "it does not compile: "  # before the compiler's first line, as the grader has it
+_BUILD_OF_TESTS = "it does not compile together with the tests"  # the line is about a file of theirs
 _QUOTED = re.compile(r"^(?:assert\b|\+\s|>|E\s|Traceback\b|File\s|\^|[-?]\s)")  # how pytest and Python show code
 _OWN = re.compile(r"/code/(?=(?:rtl|docs|verif)/)")
 _PATH = re.compile(r"(?<![\w.])/(?:[\w.+-]+/)*[\w.+-]+(?::\d+)*")
@@ -41,6 +44,8 @@ class Sanitiser:
 
     def text(self, line: str) -> str:
         """Without paths but those of the model's own files, and without the names of the harness's."""
+        if line.startswith(_BUILD) and not all(map(self.is_own, icarus_diagnostics(line.removeprefix(_BUILD)))):
+            return _BUILD_OF_TESTS
         line = _PATH.sub("(path)", _OWN.sub("", line))
         line = self._names.sub("(test file)", line)
         return line if len(line) <= MOST_CHARACTERS else f"{line[:MOST_CHARACTERS]} ..."

@@ -31,7 +31,8 @@ def failed(*messages: str | None) -> Grade:
         ("AssertionError: no grant", "no grant"),
         ("assert int(dut.grant.value) == model.grant", "failed without a message"),
         ("AttributeError: arbiter contains no child object named rst", "AttributeError: arbiter contains no child"),
-        ("it does not compile: /code/rtl/a.sv:3: error", "it does not compile: rtl/a.sv:3: error"),
+        ("it does not compile: /code/rtl/fixed_priority_arbiter.sv:3: error: x", ": rtl/fixed_priority_arbiter.sv:3"),
+        ("it does not compile: /src/tb.sv:9: error: secret_port is not there", "it does not compile together"),
         ("FileNotFoundError: /code/rundir/sim_build/x.vcd in /src/helper.py:12", "FileNotFoundError: (path) in (path)"),
         ('Traceback (most recent call last):\n File "x"', "failed without a message"),
         ("see harness_library.py:19 for it", "see (test file) for it"),
@@ -59,6 +60,14 @@ def test_only_the_models_own_files_are_named(arbiter: Problem) -> None:
     assert told.splitlines() == [
         "It does not compile.", "The tools say:", "- rtl/fixed_priority_arbiter.sv:3: error: syntax error",
     ]  # fmt: skip
+
+
+def test_what_a_compiler_says_of_the_harness_is_not_told(arbiter: Problem) -> None:
+    said = "it does not compile: /src/wrapper.sv:9: error: secret_signal is not there"
+    stages = (Stage(StageName.INTERFACE, None), Stage(StageName.SYNTAX, False, notes=(said,)))
+    told = failures(arbiter, Grade("p", Outcome.FAILED, stages))
+    assert told.splitlines() == ["It does not compile.", "- it does not compile together with the tests"]
+    assert "secret" not in failures(arbiter, failed(said))
 
 
 def test_equal_failures_are_told_once_and_many_are_cut(arbiter: Problem) -> None:
