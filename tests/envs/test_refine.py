@@ -107,6 +107,14 @@ async def test_it_ends_when_another_answer_would_not_fit(live: Grader, counter: 
     assert (metrics["end/max_tokens"], episode.end_reason, episode.turns[0].observation) == (1.0, "max_tokens", "")
 
 
+async def test_what_is_too_long_to_be_shown_is_cut_at_a_line_and_said(live: Grader, counter: Problem) -> None:
+    _, _, episode, _ = await played(counter, [BROKEN, BROKEN], rounds=1, feedback_characters=60)
+    shown = episode.turns[0].observation
+    assert "It does not compile.\n" in shown
+    assert "characters are left out ...]" in shown
+    assert "rtl/gray_counter.sv:1" not in shown, "no half of a line"
+
+
 async def test_a_fault_of_ours_is_no_reward(live: Grader, counter: Problem) -> None:
     session = RefineSession(replace(counter, needs=Needs.COMMERCIAL), live)
     with pytest.raises(EpisodeFailed, match="needs Cadence"):

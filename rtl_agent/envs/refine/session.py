@@ -75,7 +75,7 @@ class RefineSession:
             return self.end(RefineEnd.MAX_ROUNDS)
         if not self.fits(tokens):
             return self.end(RefineEnd.MAX_TOKENS)
-        message = refine_message(failures(self.problem, grade)[: self.config.feedback_characters])
+        message = refine_message(_at_most(failures(self.problem, grade), self.config.feedback_characters))
         self._turns[-1] = replace(self._turns[-1], observation=message.content)
         return RefineReply(message)
 
@@ -152,3 +152,11 @@ class RefineSession:
         if self.config.counted is Counted.LAST:
             return len(self._grades) - 1
         return self.rewards.index(max(self.rewards))
+
+
+def _at_most(text: str, most: int) -> str:
+    """The first lines, and a line that says how many are missing."""
+    if len(text) <= most:
+        return text
+    kept = text[:most].rpartition("\n")[0]
+    return f"{kept}\n[... {len(text) - len(kept):,} characters are left out ...]"
