@@ -3,11 +3,13 @@
 import re
 from collections.abc import Sequence
 
-from rtl_agent.envs.agentic.observation import plain_text
+from rtl_agent.envs.agentic.config import CommandLimits
+from rtl_agent.envs.agentic.observation import how_it_ended, plain_text
 from rtl_agent.envs.agentic.sources import design_sources
 from rtl_agent.envs.agentic.workspace import RUNDIR, Workspace
 from rtl_agent.grading import Diagnostic
 from rtl_agent.grading.diagnostics import icarus_diagnostics, verilator_diagnostics
+from rtl_agent.sandbox import CommandResult, Ended
 
 MOST_LINES = 15
 _STYLE = ("DECLFILENAME", "UNUSED", "EOFNEWLINE", "TIMESCALEMOD", "VARHIDDEN", "PINCONNECTEMPTY", "GENUNNAMED")
@@ -17,7 +19,7 @@ _TELLING = ("LATCH", "MULTIDRIVEN", "UNDRIVEN", "UNOPTFLAT", "CASEINCOMPLETE", "
 _CODE = re.compile(r"\[([A-Z0-9_]+)\]$")
 
 
-async def lint(workspace: Workspace, files: Sequence[str], seconds: float) -> str:
+async def lint(workspace: Workspace, files: Sequence[str], limits: CommandLimits, seconds: float) -> str:
     """Every file of rtl/, or those that are named."""
     sources = list(files) or await design_sources(workspace, seconds)
     if not sources:
@@ -28,10 +30,20 @@ async def lint(workspace: Workspace, files: Sequence[str], seconds: float) -> st
     )
     said = plain_text(compiled.stdout)
     found = [*icarus_diagnostics(said), *verilator_diagnostics(plain_text(linted.stdout))]
-    verdict = "It compiles." if compiled.ok else "It does not compile."
+    if compiled.ended is not Ended.EXITED:
+        verdict = _stopped("iverilog", compiled, limits)
+    else:
+        verdict = "It compiles." if compiled.ok else "It does not compile."
     if not compiled.ok and not found:
-        return f"{verdict}\n{said[:2000]}"
+        return f"{verdict}\n{said[:2000]}".rstrip()
+    if linted.ended is not Ended.EXITED:  # what it did not come to say is not "no warnings"
+        unheard = _stopped("verilator", linted, limits)
+        return "\n".join((verdict, *(short_list(found) if found else ()), unheard))
     return "\n".join((verdict, *short_list(found)))
+
+
+def _stopped(tool: str, ran: CommandResult, limits: CommandLimits) -> str:
+    return f"[{tool} {how_it_ended(ran, limits.wall_seconds, limits.output_bytes)}]"
 
 
 def short_list(found: Sequence[Diagnostic], most: int = MOST_LINES) -> list[str]:

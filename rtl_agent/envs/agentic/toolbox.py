@@ -5,7 +5,7 @@ from typing import Any
 
 from rtl_agent.envs.agentic.config import AgenticConfig
 from rtl_agent.envs.agentic.lint import lint
-from rtl_agent.envs.agentic.observation import observation
+from rtl_agent.envs.agentic.observation import head_and_tail, observation
 from rtl_agent.envs.agentic.simulate import simulate
 from rtl_agent.envs.agentic.sources import WrongArgument, path_in_workspace
 from rtl_agent.envs.agentic.workspace import Workspace
@@ -94,15 +94,16 @@ class Toolbox:
 
     async def run(self, call: ToolCall, seconds: float) -> str:
         """What the model is shown. `seconds` are those that the episode still has."""
+        limits = self._config.limits
         if self._workspace.cpu_left <= 0:
             return "[not run: the CPU time of all commands together is used up; only the files as they are now count]"
         try:
             if call.name == LINT.name:
                 files = [path_in_workspace(name) for name in call.arguments.get("files") or ()]
-                return await lint(self._workspace, files, seconds)
+                return head_and_tail(await lint(self._workspace, files, limits, seconds), limits.shown_characters)
             if call.name == SIMULATE.name:
                 bench = path_in_workspace(call.arguments["bench"])
-                return await simulate(self._workspace, bench, self._config.limits, seconds)
+                return head_and_tail(await simulate(self._workspace, bench, limits, seconds), limits.shown_characters)
             return await self._bash(call.arguments["command"], seconds)
         except WrongArgument as wrong:
             return f"[not run: {wrong}]"

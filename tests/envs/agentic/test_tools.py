@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 import pytest
 
-from rtl_agent.envs.agentic import AgenticConfig, AgenticSession, EndReason, Level
+from rtl_agent.envs.agentic import AgenticConfig, AgenticSession, CommandLimits, EndReason, Level
 from rtl_agent.envs.agentic.end_reason import end_metrics
 from rtl_agent.envs.agentic.observation import head_and_tail, plain_text
 from rtl_agent.envs.agentic.toolbox import tool_specs
-from tests.envs.agentic.turns import call, shown, write
+from tests.envs.agentic.turns import bash, call, shown, write
 
 in_one_loop = pytest.mark.asyncio(loop_scope="module")
 Begin = Callable[..., AgenticSession]
@@ -81,6 +81,27 @@ async def test_simulate_tells_the_first_failure_of_a_bench_in_verilog(begin: Beg
     await shown(session, write("rundir/tb.sv", BENCH.replace("FAIL", "ok")))
     assert "exit code 0; no line speaks of a failure" in await shown(session, call("simulate", bench="rundir/tb.sv"))
     assert "part" not in (await shown(session, call("execute_bash", command="ls rundir"))), "the tool leaves nothing"
+
+
+@in_one_loop
+async def test_a_tool_shows_no_more_than_a_command_however_long_a_line_is(begin: Begin) -> None:
+    session = begin(extra_tools=True, limits=CommandLimits(shown_characters=400))
+    shout = 'module tb; initial begin repeat (5000) $write("FAIL "); $display(""); end endmodule'
+    await shown(session, write("rundir/tb.sv", shout))
+    said = await shown(session, call("simulate", bench="rundir/tb.sv"))
+    assert "the first failure, in line 1:" in said
+    assert "characters are left out" in said
+    assert len(said) < 500
+
+
+@in_one_loop
+async def test_lint_says_when_a_tool_was_stopped(begin: Begin) -> None:
+    session = begin(extra_tools=True, limits=CommandLimits(wall_seconds=4))
+    await shown(session, bash("mkfifo rtl/slow.sv"))
+    said = await shown(session, call("lint", files=["rtl/slow.sv"]))  # a pipe that nobody writes to
+    assert "[iverilog stopped: it did not end within 4 s]" in said
+    assert not said.startswith("It "), "neither that it compiles nor that it does not"
+    assert "No warnings" not in said
 
 
 @in_one_loop
