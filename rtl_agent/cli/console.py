@@ -17,14 +17,21 @@ out = Console()
 err = Console(stderr=True)
 
 
+def harmless(text: str) -> str:
+    """What a model, a tool or an endpoint said: whatever a terminal would obey is written out."""
+    return "".join(
+        mark if mark.isprintable() or mark in "\n\t" else mark.encode("unicode_escape").decode() for mark in text
+    )
+
+
 def say_error(text: str) -> None:
     err.print("[bold red]error:[/]", end=" ")
-    err.print(text, markup=False, highlight=False, soft_wrap=True)
+    err.print(harmless(text), markup=False, highlight=False, soft_wrap=True)
 
 
 def say_warning(text: str) -> None:
     err.print("[yellow]warning:[/]", end=" ")
-    err.print(text, markup=False, highlight=False, soft_wrap=True)
+    err.print(harmless(text), markup=False, highlight=False, soft_wrap=True)
 
 
 def print_json(value: Any) -> None:

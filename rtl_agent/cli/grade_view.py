@@ -2,15 +2,20 @@
 
 from collections.abc import Sequence
 
-from rich.markup import escape
+from rich.markup import escape as without_markup
 from rich.panel import Panel
 from rich.table import Table
 
-from rtl_agent.cli.console import out
+from rtl_agent.cli.console import harmless, out
 from rtl_agent.grading import Grade, Outcome, StageName, TestResult
 
 COLOURS = {Outcome.PASSED: "green", Outcome.FAILED: "red", Outcome.INVALID: "yellow", Outcome.ERROR: "magenta"}
 _MOST_TESTS, _MOST_DIAGNOSTICS = 60, 20
+
+
+def escape(text: str) -> str:
+    """Compilers quote the design, and a design can hold escape sequences and markup."""
+    return without_markup(harmless(text))
 
 
 def coloured(outcome: Outcome) -> str:
@@ -30,7 +35,8 @@ def print_grade(grade: Grade) -> None:
         if stage.name is StageName.TESTS and grade.tests:
             notes = _tests_in_short(grade.tests)
         stages.add_row(stage.name, _mark(stage.passed), "" if earned is None else f"{earned:.2f}", escape(notes))
-    title = f"{grade.problem_id}: {coloured(grade.outcome)}, reward {grade.reward.total:g} of {grade.reward.maximum:g}"
+    earned_of = f"reward {grade.reward.total:g} of {grade.reward.maximum:g}"
+    title = f"{escape(grade.problem_id)}: {coloured(grade.outcome)}, {earned_of}"
     out.print(Panel(stages, title=title))
     if grade.tests:
         out.print(_tests_table(grade.tests))

@@ -127,14 +127,8 @@ class Live:
 
 
 def _show(title: str, text: str, colour: str) -> None:
-    console.out.print(Panel(Text(harmless(text.strip("\n"))), title=title, title_align="left", border_style=colour))
-
-
-def harmless(text: str) -> str:
-    """A model's text: whatever a terminal would obey is written out."""
-    return "".join(
-        mark if mark.isprintable() or mark in "\n\t" else mark.encode("unicode_escape").decode() for mark in text
-    )
+    shown = Text(console.harmless(text.strip("\n")))
+    console.out.print(Panel(shown, title=title, title_align="left", border_style=colour))
 
 
 def _problem(problem: str, source: str, number: int, env: str) -> "tuple[Problem, str]":
