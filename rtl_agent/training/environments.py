@@ -13,11 +13,11 @@ RecordedEnv = SingleShotEnv | RefineEnv | AgenticEnv
 
 
 def builder_for(config: Config, problem: Problem, renderer_name: str, context: int) -> GroupBuilder:
-    """`context` is the most tokens of a whole conversation. The first prompt leaves room for one turn at least."""
-    room = context - config.max_tokens
+    """`context` is the most tokens that the model takes. The first prompt leaves room for one turn at least."""
+    tokens = min(config.episode_tokens or context, context)
+    room = (context if config.env == "single" else tokens) - config.max_tokens
     most = min(config.max_prompt_tokens or room, room)
     common = (problem, config.group_size, config.student, renderer_name, config.system, most)
-    tokens = min(config.episode_tokens or context, context)
     if config.env == "refine":
         rules = RefineConfig(
             rounds=config.rounds,

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import chz
 
+from rtl_agent.prompts import system_names
 from rtl_agent.training.config import RL, Config, Distill, Supervised
 from rtl_agent.training.errors import BadConfig
 from rtl_agent.training.presets import PRESETS
@@ -64,6 +65,8 @@ def check(config: Config) -> None:
         raise BadConfig(f"rounds={config.rounds}: it must be 0 or more")
     if config.mode == "supervised" and config.env != "single":
         raise BadConfig(f"env={config.env}: references can be learned as single answers only")
+    if config.system not in system_names():
+        raise BadConfig(f"system={config.system}: choose from {', '.join(system_names())}")
     if config.level == "open":
         raise BadConfig(
             "level=open: the model could read the tests, so every reward is 0 and nothing would be learned; choose "

@@ -15,6 +15,7 @@ from rich.console import Console
 from rtl_agent.backends.connect import CannotConnect, Connection, connect
 from rtl_agent.backends.server.child import ServerDied
 from rtl_agent.envs import NoTokenizer, UnknownRenderer, default_renderer, live_grader, tokenizer_for, warnings_for
+from rtl_agent.envs.dialects import UnknownDialect
 from rtl_agent.grading import GradeCache, Grader, default_cache_path
 from rtl_agent.runs import Checkpoint, Run, RunError
 from rtl_agent.teachers import Teacher
@@ -49,7 +50,7 @@ def start(config: Config, console: Console) -> Path:
     """Train, and return the run directory. TrainingError says what went wrong."""
     try:
         return asyncio.run(_run(config, console))
-    except (CannotConnect, NoTokenizer, UnknownRenderer) as error:
+    except (CannotConnect, NoTokenizer, UnknownDialect, UnknownRenderer) as error:
         raise BadConfig(str(error)) from error
     except RunError as error:
         raise TrainingError(str(error)) from error

@@ -49,6 +49,7 @@ def test_single_weights_replace_those_of_the_preset() -> None:
         (["test_coef=-1"], "0 or more"),
         (["num_substeps=9", "batch_size=2"], "num_substeps"),
         (["teacher_model=x"], "teacher_model"),
+        (["system=polite"], "choose from default"),
         (["env=agentic", "level=open"], "every reward is 0"),
     ],
 )
