@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,6 +23,15 @@ WORTH_ANOTHER_TRY = (408, 409, 425, 429, 500, 502, 503, 504)
 # What some endpoints refuse: the parameter, and the one to send in its place, "" for none.
 OTHERWISE = {"max_tokens": "max_completion_tokens", "seed": "", "temperature": ""}
 REFUSAL_WORDS = ("support", "unrecogni", "unknown", "not permitted", "not allowed", "unexpected")
+
+
+# How endpoints (OpenAI, vLLM, llama.cpp, ours) say that messages and answer together are too long.
+TOO_LONG = re.compile(r"\bcontext|too long|too many tokens|token count", re.I)
+REFUSED = (400, 413, 422)
+
+
+class ConversationTooLong(EpisodeFailed):
+    """The endpoint takes no conversation of this length. Of several turns, that is their end and no fault of ours."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +90,8 @@ class Endpoint:
                 fault = self._fault(answer)
                 if answer.status_code in (400, 422) and self._adapt(fault, sent):
                     continue
+                if answer.status_code in REFUSED and TOO_LONG.search(fault):
+                    raise ConversationTooLong(fault)
                 if answer.status_code not in WORTH_ANOTHER_TRY or attempt + 1 == TRIES:
                     raise EpisodeFailed(fault)
                 await asyncio.sleep(_pause(answer, self.pause_seconds * 2**attempt))

@@ -165,10 +165,9 @@ def _player(model: Model, options: Options, grader: Grader) -> Player:
     if isinstance(model, TextModel):
         where = workshop() if options.rules.env == AGENTIC else None
         return TextPlayer(model, sampling, options.rules, grader, where)
-    if options.max_tokens >= model.context:
-        raise EvaluationError(
-            f"--max-tokens {options.max_tokens}: a prompt and its answer have {model.context} tokens in all"
-        )
+    most = options.rules.budget(model.context) or model.context
+    if options.max_tokens >= most:
+        raise EvaluationError(f"--max-tokens {options.max_tokens}: a prompt and its answer have {most} tokens in all")
     return TokenPlayer(model, sampling, options.rules)
 
 

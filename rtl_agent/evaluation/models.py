@@ -15,8 +15,10 @@ from rtl_agent.backends.engine.contract import EngineError
 from rtl_agent.backends.models.registry import OWN, model_directory
 from rtl_agent.backends.server.child import ServerDied
 from rtl_agent.envs import NoTokenizer, UnknownRenderer, default_renderer, renderer_for, tokenizer_for
+from rtl_agent.envs.dialects import UnknownDialect
 from rtl_agent.evaluation.endpoint import Endpoint
 from rtl_agent.evaluation.errors import EvaluationError, ModelGone
+from rtl_agent.prompts import system_names
 from rtl_agent.runs import Checkpoint, RunRecord, read_run
 from rtl_agent.runs.record import looks_like_run
 
@@ -75,6 +77,8 @@ Model = TokenModel | TextModel
 @asynccontextmanager
 async def open_model(spec: ModelSpec) -> AsyncIterator[Model]:
     """The model, until the block ends. EvaluationError says why there is none."""
+    if spec.system and spec.system not in system_names():
+        raise EvaluationError(f"--system {spec.system}: choose from {', '.join(system_names())}")
     if spec.base_url:
         endpoint = _endpoint(spec)
         try:
@@ -86,7 +90,7 @@ async def open_model(spec: ModelSpec) -> AsyncIterator[Model]:
     try:
         with connect(place.backend, models=[place.base] if place.base else [], state=place.state) as connection:
             yield await _token_model(spec, connection, place)
-    except (CannotConnect, EngineError, NoTokenizer, UnknownRenderer) as error:
+    except (CannotConnect, EngineError, NoTokenizer, UnknownDialect, UnknownRenderer) as error:
         raise EvaluationError(str(error)) from error
     except (ServerDied, tinker.APIConnectionError) as error:
         raise ModelGone(f"{error}\nGraded answers are kept: the same command goes on") from error

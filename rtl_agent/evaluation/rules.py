@@ -38,19 +38,21 @@ class Rules:
         return Level(self.level) if self.level else USUAL_LEVEL[self.env]
 
     def refine(self, context: int | None) -> RefineConfig:
-        return RefineConfig(self.rounds, Counted(self.counted), self._budget(context))
+        return RefineConfig(self.rounds, Counted(self.counted), self.budget(context))
 
     def agentic(self, context: int | None) -> AgenticConfig:
         return AgenticConfig(
             level=self.information,
             extra_tools=self.extra_tools,
             max_turns=self.max_turns,
-            max_tokens=self._budget(context),
+            max_tokens=self.budget(context),
             tries=self.tries,
         )
 
-    def _budget(self, context: int | None) -> int | None:
-        known = [limit for limit in (self.max_conversation, context) if limit]
+    def budget(self, context: int | None) -> int | None:
+        """Most tokens of a conversation, where anybody knows a limit."""
+        own = 0 if self.env == SINGLE else self.max_conversation
+        known = [limit for limit in (own, context) if limit]
         return min(known, default=None)
 
     def recorded(self) -> dict[str, Any]:

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field, replace
 
 from rtl_agent.backends.models import OWN
 from rtl_agent.envs import Episode
-from rtl_agent.envs.agentic import AgenticSession, Level, Workshop
+from rtl_agent.envs.agentic import AgenticSession, EndReason, Level, Workshop
 from rtl_agent.envs.dialects.qwen import brief_tools_text, parse_text, results_text, tools_text
 from rtl_agent.envs.graded import diagnostics_of, grade_or_fail, json_of
-from rtl_agent.envs.refine import RefineSession
-from rtl_agent.evaluation.endpoint import Reply
+from rtl_agent.envs.refine import RefineEnd, RefineSession
+from rtl_agent.evaluation.endpoint import ConversationTooLong, Reply
 from rtl_agent.evaluation.models import TextModel
 from rtl_agent.evaluation.players import Played, Sampling, Watcher
 from rtl_agent.evaluation.rules import AGENTIC, REFINE, Rules
@@ -31,6 +31,15 @@ class Conversation:
     turns: int = 0
     usage: Counter[str] = field(default_factory=Counter)
     length: int = 0  # in tokens, as the endpoint counts
+
+    async def answer_or_none(self) -> Reply | None:
+        """None where the endpoint takes no more: after a first turn that ends an episode, like a token budget does."""
+        try:
+            return await self.answer()
+        except ConversationTooLong:
+            if not self.turns:
+                raise
+            return None
 
     async def answer(self) -> Reply:
         reply = await self.model.endpoint.ask(
@@ -89,28 +98,35 @@ class TextPlayer:
     async def _refine(self, problem: Problem, conversation: Conversation) -> Episode:
         session = RefineSession(problem, self.grader, self.rules.refine(None))
         asked = self._ask(conversation, messages(problem, system=self.model.system))
-        while True:
-            reply = await conversation.answer()
+        stop_reason = ""
+        while (reply := await conversation.answer_or_none()) is not None:
+            stop_reason = reply.stop_reason
             took = await session.take(reply.text, tokens=conversation.length)
             if took.message is None:
-                return session.episode(asked, stop_reason=reply.stop_reason)
+                return session.episode(asked, stop_reason=stop_reason)
             conversation.show(took.message.content)
+        session.end(RefineEnd.MAX_TOKENS)
+        return session.episode(asked, stop_reason=stop_reason)
 
     async def _agentic(self, problem: Problem, conversation: Conversation) -> Episode:
         assert self.where is not None
         session = AgenticSession(problem, self.grader, self.where, self.rules.agentic(None), system=self.model.system)
         first, *others = session.messages
         told = (brief_tools_text if self.model.name in OWN else tools_text)(session.specs)
-        self._ask(conversation, [replace(first, content=f"{first.content}\n\n{told}"), *others])
+        asked = self._ask(conversation, [replace(first, content=f"{first.content}\n\n{told}"), *others])
         session.begin()
+        stop_reason = ""
         try:
-            while True:
-                reply = await conversation.answer()
-                cut_off = reply.stop_reason == "length"
+            while (reply := await conversation.answer_or_none()) is not None:
+                stop_reason = reply.stop_reason
+                cut_off = stop_reason == "length"
                 took = await session.take(parse_text(reply.text), tokens=conversation.length, cut_off=cut_off)
                 if took.ended is not None:
-                    return session.episode(stop_reason=reply.stop_reason)
+                    break
                 conversation.show(results_text(took.results))
+            else:
+                await session.end(EndReason.MAX_TOKENS)
+            return replace(session.episode(stop_reason=stop_reason), messages=asked)  # the tools are told in them
         finally:
             await session.close()
 

@@ -30,13 +30,18 @@ class TokenPlayer:
 
     def builder(self, problem: Problem) -> Builder:
         model = self.model
-        most = model.context - self.sampling.max_tokens
+        most = self._budget - self.sampling.max_tokens
         words = (problem, 1, model.base, model.renderer, model.system, most)
         if self.rules.env == REFINE:
             return RefineGroupBuilder(*words, config=self.rules.refine(model.context))
         if self.rules.env == AGENTIC:
             return AgenticGroupBuilder(*words, config=self.rules.agentic(model.context))
         return SingleShotGroupBuilder(*words)
+
+    @property
+    def _budget(self) -> int:
+        """Most tokens of prompts and answers together."""
+        return self.rules.budget(self.model.context) or self.model.context
 
     async def play(self, problem: Problem, seed: int, watcher: Watcher) -> Played:
         builder = self.builder(problem)
@@ -71,7 +76,7 @@ class TokenPlayer:
             turn += 1
 
     async def _sample(self, prompt: tinker.ModelInput, stop: StopCondition, seed: int) -> tinker.SampledSequence:
-        room = self.model.context - prompt.length
+        room = self._budget - prompt.length
         params = tinker.SamplingParams(
             max_tokens=min(self.sampling.max_tokens, room), temperature=self.sampling.temperature, stop=stop, seed=seed
         )

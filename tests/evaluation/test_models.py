@@ -73,6 +73,7 @@ async def test_wrong_wishes_are_sentences(run_directory: Path, embedded: Connect
         "chooses from a run directory": lambda: ModelSpec(STUDENT, checkpoint="last"),
         "leave out --backend": lambda: ModelSpec("m", backend="embedded", base_url="http://127.0.0.1:9/v1"),
         "NAME of an environment variable": lambda: ModelSpec("m", base_url="http://h/v1", api_key_env="sk-123"),
+        "--system polite: choose from default": lambda: ModelSpec("m", base_url="http://h/v1", system="polite"),
         "no such environment variable": lambda: ModelSpec("m", base_url="http://h/v1", api_key_env="NOT_SET_AT_ALL"),
     }
     for sentence, spec in wrong.items():

@@ -70,6 +70,26 @@ async def test_an_agent_by_text_works_in_a_real_shell(
     assert workspace_problem.targets[0].rpartition("/")[2] in told[5]  # by its own `ls`
     (sample,) = result.asked.samples
     assert [len(turn.calls) for turn in sample.episode.turns] == [1, 1, 0]
+    assert [message.content for message in sample.episode.messages] == told[:2], "as it was asked, tools and all"
+
+
+FULL = Told(status=400, error={"message": "This model's maximum context length is 4096 tokens. You requested 5000."})
+
+
+async def test_an_endpoint_that_takes_no_more_ends_an_episode_and_what_stands_there_counts(
+    server: Scripted, workspace_problem: Problem, gates: Path, tmp_path: Path
+) -> None:
+    """Left out as an error, long episodes would be missing from the score, and they are no random ones."""
+    server.answer = lambda body: (writing(workspace_problem), FULL)[turn_of(body)]
+    result = await run(server, "bundled", Rules("agentic"), tmp_path / "agentic.json", (workspace_problem.id,))
+    assert (result.whole.passed, result.whole.ends, result.asked.lost) == (1, {"max_tokens": 1}, ())
+    assert result.asked.samples[0].episode.turns[-1].observation == "", "it was not shown any more"
+    server.answer = lambda body: wrong(body) if turn_of(body) == 0 else FULL
+    result = await run(server, str(gates), Rules("refine"), tmp_path / "refine.json")
+    assert (result.whole.passed, result.whole.ends, result.asked.lost) == (0, {"max_tokens": 4}, ())
+    server.answer = lambda body: FULL
+    result = await run(server, str(gates), Rules("refine"), tmp_path / "never.json")
+    assert len(result.asked.lost) == 4, "a question that does not fit says nothing of the model"
 
 
 async def test_what_the_harness_told_is_no_score(server: Scripted, workspace_problem: Problem, tmp_path: Path) -> None:
@@ -153,6 +173,13 @@ def test_wrong_rules_are_sentences() -> None:
         assert sentence in str(caught.value)
 
 
+def test_prompts_and_answers_share_one_budget() -> None:
+    assert Rules("agentic", max_conversation=1000).budget(4096) == 1000
+    assert Rules("refine", max_conversation=9000).budget(4096) == 4096
+    assert Rules("single", max_conversation=1000).budget(4096) == 4096, "a single answer is no conversation"
+    assert Rules("agentic").budget(None) is None
+
+
 async def test_an_answer_longer_than_the_context_is_refused(
     embedded: Connection, gates: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -164,3 +191,17 @@ async def test_an_answer_longer_than_the_context_is_refused(
         await evaluate(
             spec, problem_set(str(gates), Selection()), Options(max_tokens=4096), str(gates), tmp_path / "out.json"
         )
+    short = Options(Rules("refine", max_conversation=100), max_tokens=100)
+    with pytest.raises(EvaluationError, match="100 tokens in all"):
+        await evaluate(spec, problem_set(str(gates), Selection()), short, str(gates), tmp_path / "out.json")
+
+
+async def test_a_model_that_calls_no_tools_is_refused_in_a_sentence(
+    embedded: Connection, gates: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TINKER_API_KEY", embedded.api_key)
+    spec = ModelSpec(STUDENT, backend=str(embedded.base_url), renderer="role_colon")
+    chosen = problem_set(str(gates), Selection(), env="agentic", limit=1)
+    options = Options(Rules("agentic"), max_tokens=16, jobs=1)
+    with pytest.raises(EvaluationError, match="no tool calls are known"):
+        await evaluate(spec, chosen, options, str(gates), tmp_path / "out.json")
