@@ -70,7 +70,8 @@ def lesson_of(group: Group, signal: Signal) -> Lesson:
             advantages = signal.reward_coef * (rollout.reward - mean) * mask
             if one is not None:
                 theirs = np.asarray(one.logprobs[1:], dtype=np.float32)
-                reverse_kl = np.where(mask > 0, logprobs - theirs, np.float32(0))  # times 0, -inf would be NaN
+                # Not times the mask: where an observation's token is impossible to the teacher, inf * 0 is NaN.
+                reverse_kl: Floats = np.where(mask > 0, logprobs - theirs, np.float32(0))
                 penalty = discounted(-signal.kl_penalty_coef * trust * reverse_kl, signal.kl_discount_factor)
                 advantages = advantages + penalty * mask
                 kl_sum += float(reverse_kl.sum())

@@ -56,6 +56,22 @@ def test_a_teacher_that_finds_a_token_likelier_raises_its_advantage(problem: Pro
     assert lesson.kl_sum / lesson.advised_tokens == pytest.approx(((-1 + 0.5) + (-2 + 4)) / 2)
 
 
+def test_of_several_turns_only_sampled_tokens_bear_advice_and_reward(problem: Problem) -> None:
+    """Prompt 5 6, said 7 8, shown 9 9 9, said 10: the cookbook makes one datum of it."""
+    first = Transition(tinker.ModelInput.from_ints([5, 6]), TokensWithLogprobs([7, 8], [-1.0, -1.0]), 0.0, False)
+    second = Transition(
+        tinker.ModelInput.from_ints([5, 6, 7, 8, 9, 9, 9]), TokensWithLogprobs([10], [-3.0]), 1.0, True
+    )
+    trajectory = Trajectory([first, second], tinker.ModelInput.empty())
+    (datum,) = trajectory_to_data(trajectory, 0.0)
+    episode = Episode(problem.id, problem.family, (), (5, 6), (7, 8, 10), "", "stop", {}, 1.0)
+    advice = Advice((0.0, -8.0, -2.0, -4.0, -8.0, -8.0, -8.0, -1.0))
+    group = Group(problem, (Rollout(episode, trajectory, (datum,), (advice,)),))
+    lesson = lesson_of(group, Signal(kl_penalty_coef=1.0))
+    assert array(lesson.policy[0], "advantages").tolist() == pytest.approx([0.0, -1.0, -3.0, 0.0, 0.0, 0.0, 2.0])
+    assert (lesson.kl_sum, lesson.advised_tokens) == (pytest.approx(1.0 + 3.0 - 2.0), 3.0)
+
+
 def test_what_a_teacher_finds_impossible_in_an_observation_does_not_matter(problem: Problem) -> None:
     advice = Advice((0.0, float("-inf"), -9.0, -0.5, -4.0))
     lesson = lesson_of(
