@@ -165,7 +165,7 @@ class AgenticSession:
                 break
             await self._waiting(self._workspace.open())
             results.append(ToolResult(call.name, await self._toolbox.run(call, self._seconds_left)))
-            self._counts.timed_out = self._toolbox.timed_out
+            self._counts.timed_out = self._workspace.timed_out
         return results, ran, False
 
     async def _submit(self) -> tuple[str, bool]:

@@ -11,7 +11,6 @@ from rtl_agent.envs.agentic.sources import WrongArgument, path_in_workspace
 from rtl_agent.envs.agentic.workspace import Workspace
 from rtl_agent.envs.dialects.dialect import ToolCall, ToolSpec
 from rtl_agent.envs.level import Level
-from rtl_agent.sandbox import Ended
 
 MOST_COMMAND_BYTES = 100_000  # Linux takes 128 KiB for one argument
 SUBMIT = "submit"
@@ -73,7 +72,6 @@ class Toolbox:
     def __init__(self, workspace: Workspace, config: AgenticConfig) -> None:
         self._workspace, self._config = workspace, config
         self.specs = tool_specs(config)
-        self.timed_out = 0  # commands
 
     def check(self, call: ToolCall) -> str:
         """What is wrong with a call, for the model; "" if it can be run."""
@@ -116,7 +114,6 @@ class Toolbox:
             raise WrongArgument(f"the command is longer than {MOST_COMMAND_BYTES:,} bytes; write long files in pieces")
         limits = self._config.limits
         result = await self._workspace.run(["bash", "-c", text.decode()], seconds=seconds)
-        self.timed_out += result.ended is Ended.WALL_TIME
         return observation(result, limits.shown_characters, min(limits.wall_seconds, seconds), limits.output_bytes)
 
 

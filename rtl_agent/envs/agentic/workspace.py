@@ -13,7 +13,17 @@ from rtl_agent.envs.level import Level
 from rtl_agent.grading import Submission, submit
 from rtl_agent.grading.submission import MAX_FILE_BYTES
 from rtl_agent.problems import Problem
-from rtl_agent.sandbox import MIB, Box, BoxSpec, BubblewrapSandbox, CommandResult, Limits, Sandbox, SandboxError
+from rtl_agent.sandbox import (
+    MIB,
+    Box,
+    BoxSpec,
+    BubblewrapSandbox,
+    CommandResult,
+    Ended,
+    Limits,
+    Sandbox,
+    SandboxError,
+)
 from rtl_agent.toolchain import Toolchain, find_toolchain
 
 CODE = "/code"
@@ -46,6 +56,7 @@ class Workspace:
         self._box: Box | None = None
         self._closed = False
         self.cpu_seconds = 0.0  # of all commands
+        self.timed_out = 0  # commands, those of lint and simulate too
 
     @property
     def is_open(self) -> bool:
@@ -75,6 +86,7 @@ class Workspace:
             ),
         )
         self.cpu_seconds += result.cpu_seconds
+        self.timed_out += result.ended is Ended.WALL_TIME
         return result
 
     async def take_out(self) -> Submission:

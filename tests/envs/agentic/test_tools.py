@@ -8,7 +8,7 @@ from rtl_agent.envs.agentic import AgenticConfig, AgenticSession, CommandLimits,
 from rtl_agent.envs.agentic.end_reason import end_metrics
 from rtl_agent.envs.agentic.observation import head_and_tail, plain_text
 from rtl_agent.envs.agentic.toolbox import tool_specs
-from tests.envs.agentic.turns import bash, call, shown, write
+from tests.envs.agentic.turns import answer, bash, call, shown, write
 
 in_one_loop = pytest.mark.asyncio(loop_scope="module")
 Begin = Callable[..., AgenticSession]
@@ -102,6 +102,8 @@ async def test_lint_says_when_a_tool_was_stopped(begin: Begin) -> None:
     assert "[iverilog stopped: it did not end within 4 s]" in said
     assert not said.startswith("It "), "neither that it compiles nor that it does not"
     assert "No warnings" not in said
+    await session.take(answer())
+    assert session.metrics["commands_timed_out"] >= 1, "a tool's commands are commands"
 
 
 @in_one_loop
