@@ -56,7 +56,8 @@ class Endpoint:
     def __post_init__(self) -> None:
         parts = urlsplit(self.base_url)
         if parts.scheme not in ("http", "https") or not parts.netloc:
-            raise EvaluationError(f"--base-url {self.base_url!r} is no URL: give one such as http://localhost:8000/v1")
+            shown = self.base_url.rpartition("@")[2].partition("?")[0]  # a password may stand before, a key behind
+            raise EvaluationError(f"--base-url {shown!r} is no URL: give one such as http://localhost:8000/v1")
         headers = {"Authorization": f"Bearer {self.key}"} if self.key else {}
         self._client = httpx.AsyncClient(headers=headers, timeout=httpx.Timeout(self.timeout_seconds, connect=20.0))
         self._url = urlunsplit(parts._replace(path=f"{parts.path.rstrip('/')}/chat/completions"))
