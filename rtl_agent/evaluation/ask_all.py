@@ -12,6 +12,7 @@ from rtl_agent.evaluation.samples import Sample, SampleFile
 from rtl_agent.evaluation.settings import problem_digest
 from rtl_agent.problems import Problem
 from rtl_agent.training.seeds import seed_of
+from rtl_agent.training.together import together
 
 TRIES = 3
 WATCH_SECONDS = 1.0
@@ -63,13 +64,7 @@ async def ask_all(
             results[problem.id, index] = one
             told(one)
 
-    workers = [asyncio.create_task(work(todo)) for _ in range(at_a_time)]
-    try:
-        await asyncio.gather(*workers)
-    finally:
-        for worker in workers:
-            worker.cancel()
-        await asyncio.gather(*workers, return_exceptions=True)
+    await together(work(todo) for _ in range(at_a_time))
     order = [results[problem.id, index] for problem in problems for index in range(samples)]
     return Asked(
         tuple(one for one in order if isinstance(one, Sample)),

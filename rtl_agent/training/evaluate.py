@@ -1,6 +1,5 @@
 """How good a model, the student or its teacher, is at problems that nobody trains on."""
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +9,7 @@ from rtl_agent.training.classroom import Classroom
 from rtl_agent.training.group import Group
 from rtl_agent.training.metrics import episode_metrics
 from rtl_agent.training.rollouts import Policy, play_group
+from rtl_agent.training.together import together
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ async def evaluate(classroom: Classroom, policy: Policy, samples: int) -> Evalua
     everything: list[Group] = []
     metrics: dict[str, float] = {}
     for name, problems in classroom.tests.items():
-        groups = await asyncio.gather(*(play_group(classroom.builder(one, samples), policy) for one in problems))
+        groups = await together(play_group(classroom.builder(one, samples), policy) for one in problems)
         metrics |= {f"{name}/{metric}": value for metric, value in episode_metrics(groups).items()}
         metrics[f"{name}/grading/errors"] = float(sum(len(group.lost) for group in groups))
         everything += groups

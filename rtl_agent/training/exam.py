@@ -4,7 +4,6 @@ Greedy answers, one each, decide; samples at temperature 1 tell how much of the 
 anything is (pass@k). Evaluations while a run goes on have other problems, so that choosing by them costs nothing here.
 """
 
-import asyncio
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -23,6 +22,7 @@ from rtl_agent.training.group import Group
 from rtl_agent.training.metrics import episode_metrics
 from rtl_agent.training.rollouts import Policy, play_group
 from rtl_agent.training.seeds import seed_of
+from rtl_agent.training.together import together
 
 FILE = "exam.json"
 BEFORE, AFTER, TEACHER = "before", "after", "teacher"
@@ -76,7 +76,7 @@ class Exam:
     ) -> Result:
         policy = Policy(client, self.config.max_tokens, temperature, seed_of("exam", temperature), Clock())
         builders = [self.classroom.builder(one, samples) for one in problems]
-        return result(await asyncio.gather(*(play_group(builder, policy) for builder in builders)), samples)
+        return result(await together(play_group(builder, policy) for builder in builders), samples)
 
 
 def result(groups: Sequence[Group], samples: int) -> Result:

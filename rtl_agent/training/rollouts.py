@@ -1,6 +1,5 @@
 """Play a group's episodes: sample, grade, ask the teacher; each as soon as it can begin."""
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,6 +14,7 @@ from rtl_agent.training.clock import Clock
 from rtl_agent.training.environments import GroupBuilder, RecordedEnv
 from rtl_agent.training.group import Group, Rollout
 from rtl_agent.training.seeds import seed_of
+from rtl_agent.training.together import together
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,8 @@ async def play_group(builder: GroupBuilder, policy: Policy, teacher: Teacher | N
     """All episodes of a group at once. What fails leaves the group and is said; it is never a reward of 0."""
     envs: Sequence[RecordedEnv] = await builder.make_envs()
     try:
-        played = await asyncio.gather(
-            *(_play(env, policy.seeded(builder.problem.id, index), teacher) for index, env in enumerate(envs))
+        played = await together(
+            _play(env, policy.seeded(builder.problem.id, index), teacher) for index, env in enumerate(envs)
         )
     finally:
         await builder.cleanup()
@@ -83,7 +83,7 @@ async def _play(env: RecordedEnv, completer: SeededCompleter, teacher: Teacher |
     if teacher is None:
         return Rollout(episode, trajectory, data)
     with clock.during("teacher"):
-        advice = await asyncio.gather(*(teacher.advise(tokens_of(datum)) for datum in data))
+        advice = await together(teacher.advise(tokens_of(datum)) for datum in data)
     return Rollout(episode, trajectory, data, tuple(advice))
 
 
