@@ -19,6 +19,7 @@ from rtl_agent.teachers import Advice, TopK
 from rtl_agent.training.group import Group
 
 Floats = NDArray[np.float32]
+FARTHEST = 50.0  # nats, of one token: a teacher that rounds a probability to 0 says minus infinity
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,8 @@ class Signal:
     forward_kl_coef: float = 0.0
     reward_coef: float = 1.0
     full_reward: float = 0.0  # if above 0, a rollout's advice counts by its share of it
+    prefix_trust: float = 0.0  # how much less advice counts after tokens that the teacher would not have written
+    one_pass: bool = False  # advantages become weights of the sampled tokens among the soft targets
 
     @property
     def has_policy(self) -> bool:
@@ -55,10 +58,12 @@ class Lesson:
     mask: tuple[Floats, ...]
     kl_sum: float = 0.0
     advised_tokens: float = 0.0
+    merged: bool = False  # `policy` is in `imitation`: the first target of each position is the sampled token
 
 
 def lesson_of(group: Group, signal: Signal) -> Lesson:
     """Advantages are centred on the group's mean; a group of one is left with the teacher's part alone."""
+    merged = signal.one_pass and signal.has_policy and signal.forward_kl_coef > 0 and has_soft_targets(group)
     mean = float(np.mean(group.rewards)) if group.rollouts else 0.0
     policy, imitation, sampled, masks = [], [], [], []
     kl_sum = advised = 0.0
@@ -71,18 +76,44 @@ def lesson_of(group: Group, signal: Signal) -> Lesson:
             if one is not None:
                 theirs = np.asarray(one.logprobs[1:], dtype=np.float32)
                 # Not times the mask: where an observation's token is impossible to the teacher, inf * 0 is NaN.
-                reverse_kl: Floats = np.where(mask > 0, logprobs - theirs, np.float32(0))
-                penalty = discounted(-signal.kl_penalty_coef * trust * reverse_kl, signal.kl_discount_factor)
+                reverse_kl: Floats = np.where(mask > 0, np.clip(logprobs - theirs, -FARTHEST, FARTHEST), np.float32(0))
+                weight = trust * prefix_weights(reverse_kl, signal.prefix_trust)
+                penalty = discounted(-signal.kl_penalty_coef * weight * reverse_kl, signal.kl_discount_factor)
                 advantages = advantages + penalty * mask
                 kl_sum += float(reverse_kl.sum())
                 advised += float(mask.sum())
                 if signal.forward_kl_coef > 0 and one.top:
-                    imitation.append(soft_targets(datum, one, mask, signal.forward_kl_coef * trust))
-            if signal.has_policy:
+                    soft = soft_targets(datum, one, mask, signal.forward_kl_coef * weight)
+                    imitation.append(with_policy(soft, datum, advantages) if merged else soft)
+            if signal.has_policy and not merged:
                 policy.append(policy_datum(datum, advantages))
             sampled.append(logprobs)
             masks.append(mask)
-    return Lesson(tuple(policy), tuple(imitation), tuple(sampled), tuple(masks), kl_sum, advised)
+    return Lesson(tuple(policy), tuple(imitation), tuple(sampled), tuple(masks), kl_sum, advised, merged)
+
+
+def has_soft_targets(group: Group) -> bool:
+    return all(advice.top for rollout in group.rollouts for advice in rollout.advice) and group.advised
+
+
+def with_policy(soft: tinker.Datum, datum: tinker.Datum, advantages: Floats) -> tinker.Datum:
+    """The sampled token as one more target, weighted by its advantage.
+
+    That is the gradient of importance sampling while the trained weights are those that sampled: the ratio is 1. A pass
+    over the same tokens with another loss would cost as much again.
+    """
+    tokens = np.asarray(datum.loss_fn_inputs["target_tokens"].to_numpy(), np.int64)[:, None]
+    others = np.asarray(soft.loss_fn_inputs["target_tokens"].to_numpy(), np.int64)
+    weights = np.asarray(soft.loss_fn_inputs["weights"].to_numpy(), np.float32)
+    return tinker.Datum(
+        model_input=datum.model_input,
+        loss_fn_inputs={
+            "target_tokens": tinker.TensorData.from_numpy(np.concatenate([tokens, others], axis=1)),
+            "weights": tinker.TensorData.from_numpy(
+                np.concatenate([advantages.astype(np.float32)[:, None], weights], axis=1)
+            ),
+        },
+    )
 
 
 def policy_datum(datum: tinker.Datum, advantages: Floats) -> tinker.Datum:
@@ -98,8 +129,21 @@ def policy_datum(datum: tinker.Datum, advantages: Floats) -> tinker.Datum:
     )
 
 
-def soft_targets(datum: tinker.Datum, advice: Advice, mask: Floats, coefficient: float) -> tinker.Datum:
-    """The teacher's likeliest tokens at every action position, weighted by their share."""
+def prefix_weights(reverse_kl: Floats, trust: float) -> Floats:
+    """How much the advice on each token counts: by how likely the teacher would have come there itself.
+
+    After a wrong name the teacher goes on with the right one, and a student that follows contradicts itself: advice is
+    best where the text so far is the teacher's own. The weight is the product of min(1, p_teacher / p_student) over the
+    tokens before, to the power of `trust`; 0 is no difference, 1 all of it.
+    """
+    unlike = np.minimum(0.0, -reverse_kl)
+    before = np.concatenate([np.zeros(1, np.float32), np.cumsum(unlike)[:-1]])
+    weights: Floats = np.exp(trust * before).astype(np.float32)
+    return weights
+
+
+def soft_targets(datum: tinker.Datum, advice: Advice, mask: Floats, weight: Floats) -> tinker.Datum:
+    """The teacher's likeliest tokens at every action position, by their share and the position's weight."""
     width = max((len(top.tokens) for top in advice.top if top is not None), default=1)
     tokens = np.zeros((len(mask), width), dtype=np.int64)
     weights = np.zeros((len(mask), width), dtype=np.float32)
@@ -110,7 +154,7 @@ def soft_targets(datum: tinker.Datum, advice: Advice, mask: Floats, coefficient:
         model_input=datum.model_input,
         loss_fn_inputs={
             "target_tokens": tinker.TensorData.from_numpy(tokens),
-            "weights": tinker.TensorData.from_numpy(weights * np.float32(coefficient)),
+            "weights": tinker.TensorData.from_numpy(weights * weight[:, None].astype(np.float32)),
         },
     )
 

@@ -66,6 +66,9 @@ class Config:
     warmup_steps: int = chz.field(default=0, doc="steps of rising learning rate")
     grad_clip_norm: float = chz.field(default=0.0, doc="longest gradient; 0: not clipped")
     loss_fn: LossFn = chz.field(default="importance_sampling", doc="importance_sampling, ppo, cispo or dro")
+    one_pass: bool = chz.field(
+        default=False, doc="all terms as one weighted cross-entropy: half the cost, on one's own server"
+    )
     num_substeps: int = chz.field(default=1, doc="optimiser steps in a step")
     groups_without_signal: NoSignal = chz.field(
         default="keep", doc="groups that teach nothing: keep, drop, or resample other problems in their place"
@@ -137,6 +140,9 @@ class Distill(Config):
     kl_discount_factor: float = chz.field(default=0.0, doc="how much of later tokens' KL an earlier token bears")
     forward_kl_coef: float = chz.field(default=0.0, doc="weight of cross-entropy to the teacher's likeliest tokens")
     forward_kl_topk: int = chz.field(default=8, doc="how many of the teacher's likeliest tokens")
+    prefix_trust: float = chz.field(
+        default=0.0, doc="1: advice counts by how likely the teacher would have written the text so far; 0: all alike"
+    )
     reward_weighted: bool = chz.field(default=False, doc="advice counts by the rollout's share of the full reward")
 
     @property

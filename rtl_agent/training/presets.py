@@ -34,6 +34,7 @@ _EMBEDDED: Mapping[str, object] = {
     "learning_rate": 3e-4,
     "kl_penalty_coef": 0.5,
     "forward_kl_coef": 0.5,
+    "one_pass": True,
     "grad_clip_norm": 1.0,
     "max_steps": 20,
     "split_seed": 6,  # by seed 0 no family of the bundled single-shot problems is held out

@@ -193,6 +193,8 @@ def _signal(config: Config) -> Signal:
         config.forward_kl_coef,
         config.reward_coef,
         config.weights().total if config.reward_weighted else 0.0,
+        config.prefix_trust,
+        config.one_pass and config.num_substeps == 1 and config.loss_fn == "importance_sampling",
     )
 
 

@@ -24,6 +24,7 @@ class Passes:
 
     policy: asyncio.Task[Result] | None = None
     imitation: asyncio.Task[Result] | None = None
+    merged: bool = False
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Student:
             policy = await self._pass(lesson.policy, self.loss_fn, clock)
         if lesson.imitation:
             imitation = await self._pass(lesson.imitation, "cross_entropy", clock)
-        return Passes(policy, imitation)
+        return Passes(policy, imitation, lesson.merged)
 
     async def _pass(self, data: Sequence[tinker.Datum], loss_fn: LossFnType, clock: Clock) -> asyncio.Task[Result]:
         """In the server's queue when this returns; the task waits for the result, and the clock with it."""
@@ -71,7 +72,11 @@ class Student:
                 logprobs += [np.asarray(out["logprobs"].to_numpy(), np.float32) for out in done.loss_fn_outputs]
                 losses["loss/policy"] += finite(done, "policy")
             if one.imitation is not None:
-                losses["loss/imitation"] += finite(await one.imitation, "imitation")
+                done = await one.imitation
+                losses["loss/imitation"] += finite(done, "imitation")
+                if one.merged:  # the first target is the sampled token
+                    found = (np.asarray(out["logprobs"].to_numpy(), np.float32) for out in done.loss_fn_outputs)
+                    logprobs += [targets[:, 0] for targets in found]
         return logprobs, losses
 
     async def snapshot(self) -> tinker.SamplingClient:

@@ -10,7 +10,7 @@ from tinker_cookbook.rl.types import Trajectory, Transition
 from rtl_agent.envs import Episode
 from rtl_agent.problems import Problem, load_problems
 from rtl_agent.teachers import Advice, TopK
-from rtl_agent.training.advantages import Signal, array, discounted, lesson_of
+from rtl_agent.training.advantages import Signal, array, discounted, lesson_of, prefix_weights
 from rtl_agent.training.group import Group, Rollout
 from rtl_agent.training.metrics import policy_metrics
 
@@ -126,3 +126,37 @@ def test_advice_can_count_by_the_share_of_the_full_reward(problem: Problem) -> N
         pytest.approx([0, 0, 0.25, -1.0]),
     ]
     assert [array(datum, "weights").sum() for datum in lesson.imitation] == [pytest.approx(2.0), pytest.approx(1.0)]
+
+
+def test_in_one_pass_the_sampled_token_is_a_target_weighted_by_its_advantage(problem: Problem) -> None:
+    advice = Advice((0.0, -9.0, -9.0, -0.5, -4.0), (None, None, None, TopK((8,), (-0.1,)), TopK((9, 3), (-1.0, -1.0))))
+    group = Group(problem, (rollout(problem, 1.0, (-1.0, -2.0), advice),))
+    lesson = lesson_of(group, Signal(kl_penalty_coef=1.0, forward_kl_coef=0.5, one_pass=True))
+    assert lesson.merged
+    assert lesson.policy == ()
+    (datum,) = lesson.imitation
+    assert datum.loss_fn_inputs["target_tokens"].to_numpy().tolist()[2:] == [[8, 8, 0], [9, 9, 3]]
+    assert array(datum, "weights").tolist() == [
+        pytest.approx(row) for row in ([0, 0, 0], [0, 0, 0], [0.5, 0.5, 0], [-2.0, 0.25, 0.25])
+    ]
+
+
+def test_without_soft_targets_there_are_two_passes_as_ever(problem: Problem) -> None:
+    group = Group(problem, (rollout(problem, 1.0, (-1.0,), Advice((0.0,) * 4)),))
+    lesson = lesson_of(group, Signal(kl_penalty_coef=1.0, forward_kl_coef=0.5, one_pass=True))
+    assert not lesson.merged
+    assert len(lesson.policy) == 1
+
+
+def test_advice_after_a_token_that_the_teacher_would_not_write_can_count_less(problem: Problem) -> None:
+    advice = Advice((0.0, 0.0, 0.0, -3.0, -4.0), (None, None, None, TopK((7,), (-0.1,)), TopK((9,), (-1.0,))))
+    group = Group(problem, (rollout(problem, 1.0, (-1.0, -2.0), advice),))
+    lesson = lesson_of(group, Signal(kl_penalty_coef=1.0, forward_kl_coef=1.0, prefix_trust=1.0))
+    share = np.exp(-2.0)  # the first token: -1 by the student, -3 by the teacher
+    assert array(lesson.policy[0], "advantages").tolist() == pytest.approx([0, 0, -2.0, -2.0 * share])
+    assert array(lesson.imitation[0], "weights")[2:, 0].tolist() == pytest.approx([1.0, share])
+
+
+def test_a_token_that_the_teacher_likes_better_does_not_make_later_advice_count_more() -> None:
+    assert prefix_weights(np.array([-5.0, 0.0, 0.0], np.float32), 1.0).tolist() == [1, 1, 1]
+    assert prefix_weights(np.array([9.0, 1.0, 0.0], np.float32), 0.0).tolist() == [1, 1, 1]

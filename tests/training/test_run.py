@@ -109,3 +109,14 @@ def test_references_can_be_learned_by_heart(run_in: RunIn, taught: str) -> None:
     assert found[5]["loss/imitation"] < 0.7 * found[0]["loss/imitation"]
     assert found[0]["time/cpu"] > 0
     assert "test/env/all/reward/total" in found[-1]
+
+
+def test_one_pass_learns_what_two_learn(run_in: RunIn, taught: str, tmp_path: Path) -> None:
+    words = (f"load_checkpoint_path={taught}", "group_size=4", "max_steps=2", "eval_every=0")
+    one, two = (
+        lines(run_in("distill", *words, f"one_pass={way}", f"log_path={tmp_path / way}"))[1]
+        for way in ("true", "false")
+    )
+    same = ("env/all/reward/total", "teacher_kl", "optim/entropy", "env/all/total_ac_tokens")
+    assert [one[name] for name in same] == pytest.approx([two[name] for name in same], rel=1e-3)
+    assert abs(one["optim/kl_sample_train_v1"]) < 1e-4

@@ -10,8 +10,8 @@ from rtl_agent.problems.generate import TRAINED, Instance, answer, as_problem, h
 from rtl_agent.training.pretrain.batches import Pair
 
 BLOCK = 256  # instances drawn at a time
-# Late in training the families that are learned last come more often: they are three quarters of all then, and each of the
-# first three a sixth. After 5.3M tokens a teacher had 0 of 12 ALUs right and every counter.
+# Late in training the families that are learned last come more often: they are three quarters of all then, each of
+# the first three a sixth. After 5.3M tokens a teacher had 0 of 12 ALUs right and every counter.
 HARD = ("alu",) * 3 + ("mux",) * 3 + ("sequence_detector",) * 3 + ("gray", "comparator", "occupancy")
 READ = 0.1  # share of answers that are right even where habit rules: nobody learns to read without having read
 SYSTEM, RENDERER, MODEL = "short", "rtl_agent", "rtl-agent/student"
