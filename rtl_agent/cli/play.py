@@ -125,6 +125,10 @@ class Live:
         _show("shown to the model", text, "blue")
         self._waiting_for("the model writes")
 
+    def over(self, text: str) -> None:
+        if text:
+            _show("what the last turn gave", text, "blue")
+
 
 def _show(title: str, text: str, colour: str) -> None:
     shown = Text(console.harmless(text.strip("\n")))

@@ -18,6 +18,9 @@ class Watcher(Protocol):
 
     def saw(self, text: str) -> None: ...
 
+    def over(self, text: str) -> None:
+        """What the last turn's calls gave, "" if nothing: no model is shown it any more."""
+
 
 class Unwatched:
     def asked(self, messages: tuple[Message, ...]) -> None: ...
@@ -25,6 +28,8 @@ class Unwatched:
     def said(self, text: str) -> None: ...
 
     def saw(self, text: str) -> None: ...
+
+    def over(self, text: str) -> None: ...
 
 
 @dataclass(frozen=True)

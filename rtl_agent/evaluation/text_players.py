@@ -122,6 +122,7 @@ class TextPlayer:
                 cut_off = stop_reason == "length"
                 took = await session.take(parse_text(reply.text), tokens=conversation.length, cut_off=cut_off)
                 if took.ended is not None:
+                    conversation.watcher.over(results_text(took.results))
                     break
                 conversation.show(results_text(took.results))
             else:

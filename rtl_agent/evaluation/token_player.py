@@ -69,6 +69,7 @@ class TokenPlayer:
             watcher.said(self._text(sampled.tokens))
             result = await env.step(list(sampled.tokens), extra={"stop_reason": sampled.stop_reason})
             if result.episode_done:
+                watcher.over(env.episode.turns[-1].observation if env.episode.turns else "")
                 return usage
             known = observation.length + len(sampled.tokens)
             observation, stop = result.next_observation, result.next_stop_condition

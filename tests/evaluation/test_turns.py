@@ -125,6 +125,21 @@ class Notes:
     def saw(self, text: str) -> None:
         self.seen.append("saw")
 
+    def over(self, text: str) -> None:
+        self.seen += [text] if text else []
+
+
+async def test_what_the_last_command_printed_is_watched_too(
+    server: Scripted, workspace_problem: Problem, tmp_path: Path
+) -> None:
+    server.answer = lambda body: called("echo last words")
+    spec, notes = ModelSpec("scripted", base_url=server.url), Notes()
+    options = Options(Rules("agentic", max_turns=1), jobs=1)
+    episode, _ = await play(spec, workspace_problem, options, "bundled", notes, tmp_path / "plays.jsonl")
+    assert episode.end_reason == "max_turns"
+    assert notes.seen[:3] == ["system", "user", "said"]
+    assert "last words\n[exit code 0]" in notes.seen[3]
+
 
 async def test_an_episode_can_be_watched_and_is_kept(server: Scripted, gates: Path, tmp_path: Path) -> None:
     server.answer = lambda body: wrong(body) if turn_of(body) == 0 else right(body)
