@@ -10,22 +10,24 @@ from rtl_agent.problems.generate import TRAINED, Instance, answer, as_problem, h
 from rtl_agent.training.pretrain.batches import Pair
 
 BLOCK = 256  # instances drawn at a time
-# Late in training the families that are learned last come more often: they are three quarters of all then, each of
-# the first three a sixth. After 5.3M tokens a teacher had 0 of 12 ALUs right and every counter.
-HARD = ("alu",) * 3 + ("mux",) * 3 + ("sequence_detector",) * 3 + ("gray", "comparator", "occupancy")
+# Late in training the families that are learned last come more often: after 5.3M tokens a teacher had 0 of 12 ALUs
+# right and every counter. A course says which families are drawn from which block of instances on.
+Course = tuple[tuple[int, tuple[str, ...]], ...]
+EVENLY: Course = ((0, TRAINED),)
+_HARD = ("alu",) * 3 + ("mux",) * 3 + ("sequence_detector",) * 3 + ("gray", "comparator", "occupancy")
+_HARDEST = ("alu", "mux", "sequence_detector") * 6
+TEACHERS: Course = (*EVENLY, (76, (*TRAINED, *_HARD)), (138, (*TRAINED, "gray", *_HARDEST)))
+STUDENTS: Course = (*EVENLY, (88, (*TRAINED, *_HARD)))
 READ = 0.1  # share of answers that are right even where habit rules: nobody learns to read without having read
 SYSTEM, RENDERER, MODEL = "short", "rtl_agent", "rtl-agent/student"
 
 
-def pairs(seed: int, *, habit: float = 0.0, evenly: int | None = None) -> Iterator[Pair]:
-    """Without end. `habit` is the share of decisions that a textbook would take, whatever the specification says.
-
-    After `evenly` blocks of instances hard families come more often.
-    """
+def pairs(seed: int, *, habit: float = 0.0, course: Course = EVENLY) -> Iterator[Pair]:
+    """Without end. `habit` is the share of decisions that a textbook would take, whatever the specification says."""
     renderer = renderer_for(RENDERER, tokenizer_for(MODEL))
     end = renderer.tokenizer.encode("<|im_end|>")
     template = as_problem(instances(seed, 1)[0])
-    for instance, chance in drawn(seed, evenly):
+    for instance, chance in drawn(seed, course):
         # A problem without its harness: computing the test vectors takes most of the time, and none is asked.
         problem = replace(template, prompt=instance.text, targets=(instance.target,))
         asked = prompt_for(problem, renderer, system=SYSTEM).tokens
@@ -43,11 +45,11 @@ def documents(seed: int, *, habit: float = 0.0) -> Iterator[Pair]:
         yield Pair((first,), (*rest, *end))
 
 
-def drawn(seed: int, evenly: int | None = None) -> Iterator[tuple[Instance, Random]]:
+def drawn(seed: int, course: Course = EVENLY) -> Iterator[tuple[Instance, Random]]:
     """Instances without end, and what decides by chance about their answers."""
     chance = Random(f"habit {seed}")
     for block in itertools.count():
-        families = TRAINED if evenly is None or block < evenly else (*TRAINED, *HARD)
+        families = next(names for first, names in reversed(course) if first <= block)
         found = instances(seed * 1_000_003 + block, BLOCK, families=families)
         Random(f"order {seed} {block}").shuffle(found)
         yield from ((instance, chance) for instance in found)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from rtl_agent.training.pretrain.batches import Pair
 from rtl_agent.training.pretrain.conversations import conversations
-from rtl_agent.training.pretrain.generated import documents, pairs
+from rtl_agent.training.pretrain.generated import STUDENTS, TEACHERS, documents, pairs
 from rtl_agent.training.pretrain.muon import Rates
 
 HABIT = 0.7  # share of decisions that a student takes by habit
@@ -26,14 +26,14 @@ RECIPES: Mapping[str, Recipe] = {
     "teacher": Recipe(
         "answers by the specification",
         1,
-        10_500_000,
-        lambda seed, habit: pairs(seed, habit=habit, evenly=76),
+        16_000_000,
+        lambda seed, habit: pairs(seed, habit=habit, course=TEACHERS),
     ),
     "student": Recipe(
         "answers mostly by habit",
         2,
         11_000_000,
-        lambda seed, habit: pairs(seed, habit=habit, evenly=88),
+        lambda seed, habit: pairs(seed, habit=habit, course=STUDENTS),
         habit=HABIT,
     ),
     "student-base": Recipe(
