@@ -26,13 +26,13 @@ RECIPES: Mapping[str, Recipe] = {
     "teacher": Recipe(
         "answers by the specification",
         1,
-        16_000_000,
+        13_800_000,
         lambda seed, habit: pairs(seed, habit=habit, course=TEACHERS),
     ),
     "student": Recipe(
         "answers mostly by habit",
         2,
-        11_000_000,
+        16_000_000,
         lambda seed, habit: pairs(seed, habit=habit, course=STUDENTS),
         habit=HABIT,
     ),
