@@ -27,7 +27,7 @@ def as_json(done: subprocess.CompletedProcess[str]) -> Any:
 def test_help_lists_the_commands() -> None:
     done = rtl_agent("--help")
     assert done.returncode == 0
-    for command in ("problems", "grade", "doctor", "demo", "setup"):
+    for command in ("problems", "grade", "doctor", "demo", "setup", "eval", "play"):
         assert command in done.stdout
 
 
