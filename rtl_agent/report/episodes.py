@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rtl_agent.report.episode import Shown, shown
+from rtl_agent.report.words import counted
 
 Order = Callable[[Shown], tuple[float, int]]
 
@@ -52,6 +53,23 @@ class Digest:
     best: tuple[Shown, ...]
     worst: tuple[Shown, ...]
     errors: int
+
+
+def by_family(problems: Iterable[ProblemRates]) -> list[ProblemRates]:
+    """Sums over the problems of each family: of hundreds of problems nobody reads every line."""
+    families: dict[str, list[ProblemRates]] = defaultdict(list)
+    for problem in problems:
+        families[problem.family].append(problem)
+    return [
+        ProblemRates(
+            counted(len(own), "problem"),
+            name,
+            _total(one.all for one in own),
+            _total(one.first_third for one in own),
+            _total(one.last_third for one in own),
+        )
+        for name, own in sorted(families.items())
+    ]
 
 
 def digest(episodes: Iterable[dict[str, Any]], examples: int = 3) -> Digest:
@@ -109,10 +127,13 @@ def _thirds(steps: list[int]) -> tuple[set[int], set[int]]:
 
 
 def _sum(steps: dict[int, Tally], wanted: set[int]) -> Tally:
+    return _total(tally for step, tally in steps.items() if step in wanted)
+
+
+def _total(tallies: Iterable[Tally]) -> Tally:
     total = Tally()
-    for step, tally in steps.items():
-        if step in wanted:
-            total.episodes += tally.episodes
-            total.passes += tally.passes
-            total.rewards += tally.rewards
+    for tally in tallies:
+        total.episodes += tally.episodes
+        total.passes += tally.passes
+        total.rewards += tally.rewards
     return total

@@ -9,7 +9,7 @@ from rtl_agent.report.before_after import Compared
 from rtl_agent.report.charts import Chart
 from rtl_agent.report.episodes import Digest
 from rtl_agent.report.markup import Markup, join, tag
-from rtl_agent.report.rollout_view import examples, problems_table
+from rtl_agent.report.rollout_view import examples, problems_view
 from rtl_agent.report.side_by_side import before_and_after
 from rtl_agent.report.words import counted
 from rtl_agent.runs import RunRecord, flatten, summarise
@@ -48,9 +48,9 @@ def render(
         _state(run),
         _facts(run),
         _curves(charts),
-        _problems("Problems in training", training),
-        _problems("Held-out problems", held_out),
         before_and_after(compared),
+        _problems("Held-out problems", held_out),
+        _problems("Problems in training", training),
         examples(training),
         _config(run),
     )
@@ -114,7 +114,7 @@ def _problems(title: str, digest: Digest) -> Markup | None:
     return join(
         tag("h2", title),
         tag("p", left_out, class_="soft") if left_out else None,
-        problems_table(digest.problems) if digest.problems else None,
+        problems_view(digest.problems) if digest.problems else None,
     )
 
 

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 
 from rtl_agent.report.episode import Shown
-from rtl_agent.report.episodes import Digest, ProblemRates
+from rtl_agent.report.episodes import Digest, ProblemRates, by_family
 from rtl_agent.report.markup import Markup, join, tag
 from rtl_agent.report.words import counted, cut
 
 _MOST_ITEMS = 20
+_MOST_UNFOLDED = 40  # problems
 _COLUMNS = (
     "episodes",
     "pass rate",
@@ -19,7 +20,23 @@ _COLUMNS = (
 )
 
 
-def problems_table(problems: Sequence[ProblemRates]) -> Markup:
+def problems_view(problems: Sequence[ProblemRates]) -> Markup:
+    """Every problem in a line; of very many first the families, and the problems folded up."""
+    if len(problems) <= _MOST_UNFOLDED:
+        return problems_table(problems, unfolded=True)
+    return join(_table(by_family(problems)), problems_table(problems, unfolded=False))
+
+
+def problems_table(problems: Sequence[ProblemRates], *, unfolded: bool) -> Markup:
+    return tag(
+        "details",
+        tag("summary", counted(len(problems), "problem")),
+        _table(problems),
+        open="" if unfolded else None,
+    )
+
+
+def _table(problems: Sequence[ProblemRates]) -> Markup:
     head = tag(
         "tr", tag("th", "problem"), tag("th", "family"), *(tag("th", name, class_="number") for name in _COLUMNS)
     )
@@ -39,10 +56,7 @@ def problems_table(problems: Sequence[ProblemRates]) -> Markup:
         )
         for problem in problems
     ]
-    table = tag("table", tag("thead", head), tag("tbody", *rows))
-    return tag(
-        "details", tag("summary", counted(len(problems), "problem")), tag("div", table, class_="scroll"), open=""
-    )
+    return tag("div", tag("table", tag("thead", head), tag("tbody", *rows)), class_="scroll")
 
 
 def examples(digest: Digest) -> Markup:

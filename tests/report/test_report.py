@@ -7,7 +7,7 @@ import pytest
 
 from rtl_agent.report import write_report
 from rtl_agent.runs import Run
-from tests.report.example_run import ATTACK, CONFIG, add_step, write_run
+from tests.report.example_run import ATTACK, CONFIG, add_step, episode, write_run
 
 # Every tag that the page is made of; anything else came from data.
 TAGS = {
@@ -155,3 +155,14 @@ def test_a_run_without_rollouts(tmp_path: Path) -> None:
     page = Page(write_report(tmp_path, curves=False).page)
     assert "Entropy of the student" in page.text
     assert "Problems" not in page.text
+
+
+def test_of_very_many_problems_families_come_first_and_problems_are_folded(tmp_path: Path) -> None:
+    with Run.create(tmp_path / "run", {}, if_exists="raise") as run:
+        run.log_metrics(0, {"env/all/reward/total": 0.4})
+        like = episode(0, 0, 0.5, "")
+        episodes = [{**like, "problem_id": f"rtl_{n:03}", "family": f"family_{n % 2}"} for n in range(50)]
+        run.log_rollouts(0, episodes)
+    page = write_report(tmp_path / "run").page.read_text()
+    assert "25 problems" in page
+    assert "<details><summary>50 problems</summary>" in page
