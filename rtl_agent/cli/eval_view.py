@@ -53,7 +53,7 @@ def print_result(result: "Result", written: Path) -> None:
 def _table(title: str, ks: Sequence[int]) -> Table:
     """For k = 1 both formulas are the same: the share that passed."""
     table = Table(title=escape(title), title_justify="left", box=box.SIMPLE, padding=(0, 1, 0, 0))
-    table.add_column("", overflow="fold")
+    table.add_column("", overflow="fold", min_width=12)
     for header in ("problems", *(name for k in ks for name in ((f"pass@{k}",) if k == 1 else _both(k))), "reward"):
         table.add_column(header, justify="right", no_wrap=True)
     return table

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from rtl_agent.cli import console
 from rtl_agent.cli.main import run
 from tests.evaluation.gates import expression_in, right, wrong
 from tests.evaluation.scripted import Body, Scripted, Told, scripted
@@ -39,7 +40,7 @@ def rtl_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
     """The command in this process: starting Python with its packages takes four seconds of CPU."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("A_KEY", KEY)
-    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setattr(console.out, "width", 120)  # it was made by whichever test came first
 
     def command(*words: str) -> Done:
         monkeypatch.setattr(sys, "argv", ["rtl-agent", *words])
