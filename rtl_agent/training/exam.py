@@ -71,6 +71,12 @@ class Exam:
             }
         write_whole(self.directory / FILE, json.dumps({**kept, who: found}, indent=1).encode())
 
+    def forget(self, who: str) -> None:
+        """A run that goes on makes what was found at its earlier end a thing of the past."""
+        kept = read(self.directory)
+        if kept.pop(who, None) is not None:
+            write_whole(self.directory / FILE, json.dumps(kept, indent=1).encode())
+
     async def _ask(
         self, client: tinker.SamplingClient, problems: Sequence[Problem], samples: int, temperature: float
     ) -> Result:

@@ -58,6 +58,8 @@ class Loop:
         """Steps first..total-1. An evaluation is in the line of the step after it; the last one has its own line."""
         self.client = await self.student.snapshot()
         await self._examine(BEFORE, self.client if first == 0 else None)
+        if self.exam and first < self.total:
+            self.exam.forget(AFTER)
         for step in range(first, self.total):
             metrics = await self._evaluate(step) if self._due(step, self.config.eval_every) else {}
             metrics |= await self._step(step)

@@ -38,3 +38,13 @@ def test_student_and_teacher_are_examined_greedily_and_by_samples(run_in: RunIn)
     (path / "exam.json").write_text(json.dumps({**json.loads((path / "exam.json").read_text()), "before": {}}))
     run_in("distill", *words, "behavior_if_log_dir_exists=resume")
     assert json.loads((path / "exam.json").read_text())["before"] == {}  # kept, though the run was started again
+
+
+def test_a_run_that_goes_on_is_examined_anew(run_in: RunIn) -> None:
+    words = (*SMALL, "exam_problems=2", "exam_of=after", "eval_every=0")
+    path = run_in("distill", *words, "max_steps=1")
+    (path / "exam.json").write_text('{"after": {}}')
+    run_in("distill", *words, "max_steps=1", "behavior_if_log_dir_exists=resume")
+    assert results(path)["after"] == {}  # nothing was learned since
+    run_in("distill", *words, "max_steps=2", "behavior_if_log_dir_exists=resume")
+    assert results(path)["after"]["test"]["greedy"].problems == 2

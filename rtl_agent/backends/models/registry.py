@@ -1,7 +1,7 @@
 """Model names to directories in Hugging Face's layout.
 
-Our own models are put together in the user's cache from what the package ships: a configuration, the tokenizer and,
-once trained, the weights. Without shipped weights they are random, from a fixed seed.
+Our own models are put together in the user's cache from what the package ships: a configuration, the tokenizer and the
+weights. One whose weights do not ship yet is refused: random ones would be taken for a model.
 """
 
 import hashlib
@@ -17,11 +17,9 @@ from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 
 from rtl_agent.backends.engine.config import ModelConfig
 from rtl_agent.backends.engine.contract import EngineError
-from rtl_agent.backends.engine.weights import random_weights, write_model
 
 SHIPPED = Path(__file__).parent
 TOKENIZER = SHIPPED / "tokenizer"
-SEED = 20_261_116
 
 # The vocabulary is the tokenizer's, filled in when the directory is made.
 _STUDENT = ModelConfig(
@@ -62,8 +60,13 @@ def _own(name: str) -> Path:
     short = name.rsplit("/", 1)[-1]
     config = _complete(CONFIGS[name])
     shipped = SHIPPED / short / "model.safetensors"
+    if not shipped.is_file():
+        raise EngineError(
+            f"The weights of {name} are not part of this version: `rtl-agent pretrain {short} --out DIR` makes them, and "
+            "DIR can be named in its place."
+        )
     parts = [json.dumps(config.to_json()).encode(), *(path.read_bytes() for path in _tokenizer_files())]
-    parts.append(shipped.read_bytes() if shipped.is_file() else str(SEED).encode())
+    parts.append(shipped.read_bytes())
     digest = hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
     directory = _cache() / f"{short}-{digest}"
     if not directory.is_dir():
@@ -86,12 +89,9 @@ def _assemble(directory: Path, config: ModelConfig, shipped: Path) -> None:
     """Beside it first: two processes may do this at the same time, and either may be killed."""
     beside = directory.with_name(f"{directory.name}.{secrets.token_hex(6)}.partial")
     try:
-        if shipped.is_file():
-            beside.mkdir(parents=True)
-            shutil.copyfile(shipped, beside / "model.safetensors")
-            (beside / "config.json").write_text(json.dumps(config.to_json(), indent=2) + "\n", encoding="utf-8")
-        else:
-            write_model(beside, config, random_weights(config, SEED))
+        beside.mkdir(parents=True)
+        shutil.copyfile(shipped, beside / "model.safetensors")
+        (beside / "config.json").write_text(json.dumps(config.to_json(), indent=2) + "\n", encoding="utf-8")
         for path in _tokenizer_files():
             shutil.copyfile(path, beside / path.name)
         try:
