@@ -34,7 +34,7 @@ CONFIGS = {
     "rtl-agent/teacher": _TEACHER,
     "rtl-agent/agent": _TEACHER,
 }
-OWN = tuple(CONFIGS)
+OWN = tuple(name for name in CONFIGS if (SHIPPED / name.rpartition("/")[2] / "model.safetensors").is_file())
 
 
 def own_config(name: str) -> ModelConfig:
@@ -62,8 +62,8 @@ def _own(name: str) -> Path:
     shipped = SHIPPED / short / "model.safetensors"
     if not shipped.is_file():
         raise EngineError(
-            f"The weights of {name} are not part of this version: `rtl-agent pretrain {short} --out DIR` makes them, and "
-            "DIR can be named in its place."
+            f"The weights of {name} are not part of this version. `rtl-agent pretrain {short} --out DIR` makes them: put "
+            f"DIR/model.safetensors into {shipped.parent}."
         )
     parts = [json.dumps(config.to_json()).encode(), *(path.read_bytes() for path in _tokenizer_files())]
     parts.append(shipped.read_bytes())

@@ -62,6 +62,12 @@ def test_shipped_weights_are_used_instead(tmp_path: Path, monkeypatch: pytest.Mo
     assert all((trained[name] == value).all() for name, value in weights.items())
 
 
+def test_a_model_without_weights_says_how_they_are_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "SHIPPED", tmp_path)
+    with pytest.raises(EngineError, match="rtl-agent pretrain student --out DIR"):
+        model_directory("rtl-agent/student")
+
+
 def test_an_unknown_name_says_what_there_is() -> None:
     for name in ("Qwen/Qwen3-none", "no such thing", "/nowhere/at/all"):
         with pytest.raises(EngineError, match=r"There is no model .* neither one of rtl-agent/student"):
