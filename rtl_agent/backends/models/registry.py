@@ -62,7 +62,7 @@ def _own(name: str) -> Path:
     shipped = SHIPPED / short / "model.safetensors"
     if not shipped.is_file():
         raise EngineError(
-            f"The weights of {name} are not part of this version. `rtl-agent pretrain {short} --out DIR` makes them: put "
+            f"The weights of {name} do not ship yet. `rtl-agent pretrain {short} --out DIR` makes them: put "
             f"DIR/model.safetensors into {shipped.parent}."
         )
     parts = [json.dumps(config.to_json()).encode(), *(path.read_bytes() for path in _tokenizer_files())]
