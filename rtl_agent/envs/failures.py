@@ -18,6 +18,7 @@ _BUILD_OF_TESTS = "it does not compile together with the tests"  # the line is a
 _QUOTED = re.compile(r"^(?:assert\b|\+\s|>|E\s|Traceback\b|File\s|\^|[-?]\s)")  # how pytest and Python show code
 _OWN = re.compile(r"/code/(?=(?:rtl|docs|verif)/)")
 _PATH = re.compile(r"(?<![\w.])/(?:[\w.+-]+/)*[\w.+-]+(?::\d+)*")
+_PARAMETERS = re.compile(r"\[|/\w+=")  # where they begin: `test_x[8-3]` of pytest, `test_x/width=8/sum=3` of cocotb 2
 _CODE_LINE = 10  # characters; a shorter line of a harness (`else:`) is in many sentences
 
 
@@ -97,19 +98,32 @@ def _tests(sanitiser: Sanitiser, tests: Iterable[TestResult]) -> Iterator[str]:
     if not failed:
         yield "The tests did not come to their end."
         return
+    names = names_of(every)
     told: dict[str, int] = {}
     for test in failed:
-        line = f"- {name_of(test)}: {sanitiser.message(test.message)}"
+        line = f"- {names[test.name]}: {sanitiser.message(test.message)}"
         told[line] = told.get(line, 0) + 1
     yield f"{len(failed)} of {len(counted)} tests failed:"
     lines = (line if times == 1 else f"{line} ({times} times)" for line, times in told.items())
     yield from _limited(lines, MOST_TESTS)
 
 
-def name_of(test: TestResult) -> str:
-    """Without the file or the module that it stands in: `test_uart.idle_is_high` is `idle_is_high`."""
-    name, bracket, parameters = test.name.rpartition("::")[2].partition("[")
-    return f"{name.rpartition('.')[2]}{bracket}{parameters}"[:MOST_CHARACTERS]
+def names_of(tests: Iterable[TestResult]) -> dict[str, str]:
+    """Tests' names as a model may see them: `test_uart.idle_is_high` is `idle_is_high`, without file and module.
+
+    Of parameters only which set it is, from 0: `test_sum[2]`. Their text may hold the value that is expected.
+    """
+    sets: dict[str, int] = {}
+    shown: dict[str, str] = {}
+    for name in dict.fromkeys(test.name for test in tests):
+        parameters = _PARAMETERS.search(name)
+        function = name[: parameters.start()] if parameters else name
+        shown[name] = function.rpartition("::")[2].rpartition(".")[2][:MOST_CHARACTERS]
+        if parameters:
+            number = sets.setdefault(function, 0)
+            sets[function] += 1
+            shown[name] += f"[{number}]"
+    return shown
 
 
 def _limited(lines: Iterable[str], most: int) -> Iterator[str]:

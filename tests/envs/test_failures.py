@@ -2,7 +2,7 @@
 
 import pytest
 
-from rtl_agent.envs.failures import Sanitiser, failures, name_of
+from rtl_agent.envs.failures import Sanitiser, failures, names_of
 from rtl_agent.grading import Diagnostic, Grade, Grader, Outcome, Stage, StageName, TestResult, submit
 from rtl_agent.problems import NearMiss, Problem
 
@@ -79,9 +79,21 @@ def test_equal_failures_are_told_once_and_many_are_cut(arbiter: Problem) -> None
     assert many.splitlines()[-1] == "- ... and 28 more"
 
 
-def test_names_are_without_files() -> None:
-    assert name_of(TestResult("test_runner.py::test_uart[8-1.5]", False)) == "test_uart[8-1.5]"
-    assert name_of(TestResult("test_uart.idle_is_high", False)) == "idle_is_high"
+def test_names_are_without_files_and_without_what_parameters_say(arbiter: Problem) -> None:
+    """An id such as `[3-4-expects_7]` tells the answer; which of the sets failed does not."""
+    shown = {
+        "test_uart.idle_is_high": "idle_is_high",
+        "test_runner.py::test_sum[3-4-expects_7]": "test_sum[0]",
+        "test_runner.py::test_sum[a::b.c[7]]": "test_sum[1]",
+        "test_runner.py::test_carry[7]": "test_carry[0]",
+        "test_sum.adds/a=3/expects=7.5": "adds[0]",
+        "test_sum.adds/a=4/expects=[8]": "adds[1]",
+    }
+    results = [TestResult(name, at != 1, "wrong sum") for at, name in enumerate(shown)]
+    assert names_of([*results, *results]) == shown
+    passed_first = [results[1], TestResult("test_runner.py::test_sum[0-0-expects_0]", True)][::-1]
+    told = failures(arbiter, Grade("p", Outcome.FAILED, tests=tuple(passed_first)))
+    assert told.splitlines() == ["1 of 2 tests failed:", "- test_sum[1]: wrong sum"]
 
 
 async def test_real_failures_on_either_cocotb_say_something_and_quote_nothing(
