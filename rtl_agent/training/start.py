@@ -38,10 +38,10 @@ log = logging.getLogger("rtl_agent.training")
 # What the steps already done depend on.
 FIXED = (
     "mode", "student", "teacher", "seed", "batch_size", "group_size", "cvdp_jsonl_path", "problems", "limit",
-    "lora_rank", "renderer_name", "system", "max_tokens", "temperature", "loss_fn", "num_substeps", "heldout",
-    "heldout_fraction", "split_seed", "load_checkpoint_path",
+    "lora_rank", "renderer_name", "system", "max_tokens", "max_prompt_tokens", "temperature", "loss_fn", "num_substeps",
+    "heldout", "heldout_fraction", "split_seed", "load_checkpoint_path",
     "generated_problems", "env", "level", "extra_tools", "max_turns", "tries", "rounds", "refine_reward",
-    "episode_tokens",
+    "episode_tokens", "command_seconds", "reward", "format_coef", "interface_coef", "syntax_coef", "test_coef",
 )  # fmt: skip
 WATCH_SECONDS = 1.0
 
