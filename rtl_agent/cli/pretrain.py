@@ -15,7 +15,6 @@ def pretrain(
     which: Annotated[str, typer.Argument(help="teacher, student, student-base (running text) or agent (tool calls)")],
     out: Annotated[Path, typer.Option(help="Directory for the model; one that is there is gone on with.")],
     tokens: Annotated[int | None, typer.Option(min=1000, help="Prompts and padding included.")] = None,
-    habit: Annotated[float | None, typer.Option(min=0, max=1, help="Share of decisions by textbook habit.")] = None,
     seed: Annotated[int | None, typer.Option(help="Of weights and problems.")] = None,
 ) -> None:
     """Train a shipped model as it was made. Killed and started again it goes on where it last saved."""
@@ -37,7 +36,7 @@ def pretrain(
     torch.set_num_threads(1)  # results depend on it, and a second thread adds nothing at this size
     number = recipe.seed if seed is None else seed
     job = Pretraining(tokens=tokens or recipe.tokens, seed=number, rates=recipe.rates)
-    material = recipe.material(number, recipe.habit if habit is None else habit)
+    material = recipe.material(number, recipe.course)
     told = time.monotonic()
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[note]}"))
     with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console.err) as progress:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from rtl_agent.problems.problem import Kind, Problem
 from rtl_agent.prompts.files_in_text import head
 from rtl_agent.prompts.message import Message
-from rtl_agent.prompts.system_message import system_message
+from rtl_agent.prompts.system_message import stands_alone, system_message
 from rtl_agent.prompts.user_message import user_message
 
 TOKENS_AROUND_A_MESSAGE = 8  # role and delimiters in chat templates
@@ -44,10 +44,11 @@ def messages(
     """
     inline = problem.kind is Kind.SINGLE_SHOT if inline_context is None else inline_context
     first = Message("system", system_message(problem, system))
+    brief = stands_alone(system)
 
     def asked(limit: int) -> list[Message]:
         context = {path: head(path, text, limit) for path, text in problem.context.items()}
-        return [first, Message("user", user_message(problem, context, inline=inline))]
+        return [first, Message("user", user_message(problem, context, inline=inline, brief=brief))]
 
     longest = max(map(len, problem.context.values()), default=0)
     whole = asked(longest)

@@ -24,11 +24,16 @@ def system_names() -> tuple[str, ...]:
     return ("default", *sorted(name.replace("_", "-") for name in texts - set(_BASE.values())))
 
 
+def stands_alone(name: str) -> bool:
+    """Whether this text is for small models: all else is said in few words too."""
+    return name in _ALONE
+
+
 def system_message(problem: Problem, name: str) -> str:
     """The text for this problem."""
     if name not in system_names():
         raise UnknownSystemMessage(name)
-    if name in _ALONE:
+    if stands_alone(name):
         return _text(name)
     parts = [_text(_BASE[problem.kind]), _categories().get(problem.category, "")]
     if name != "default":

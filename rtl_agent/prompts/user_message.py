@@ -6,8 +6,11 @@ from rtl_agent.problems.problem import Kind, Needs, Problem
 from rtl_agent.prompts.files_in_text import fenced, language_of
 
 
-def user_message(problem: Problem, context: Mapping[str, str], *, inline: bool) -> str:
-    """`context` are the problem's context files, as long as they may be; `inline` puts them into the text."""
+def user_message(problem: Problem, context: Mapping[str, str], *, inline: bool, brief: bool = False) -> str:
+    """`context` are the problem's context files, as long as they may be; `inline` puts them into the text.
+
+    `brief` says the form of an answer in a few words, where one file is asked.
+    """
     parts = [problem.prompt.strip()]
     if inline and context:
         shown = [fenced(path, text) for path, text in context.items()]
@@ -15,7 +18,7 @@ def user_message(problem: Problem, context: Mapping[str, str], *, inline: bool) 
     if problem.kind is Kind.AGENTIC:
         parts.append(_workspace(problem))
     else:
-        parts.append(_answer_format(problem))
+        parts.append(_brief_format(problem) if brief and len(problem.targets) == 1 else _answer_format(problem))
     return "\n\n".join(parts)
 
 
@@ -24,6 +27,10 @@ def _workspace(problem: Problem) -> str:
         return "The workspace has no files yet."
     listed = "\n".join(f"  {path}" for path in sorted(problem.context))
     return f"Files in the workspace, below /code:\n{listed}"
+
+
+def _brief_format(problem: Problem) -> str:
+    return f"Answer with one ```{language_of(problem.targets[0])} block."
 
 
 def _answer_format(problem: Problem) -> str:

@@ -126,6 +126,12 @@ def test_the_short_message_is_one_sentence_for_every_kind():
     assert texts.pop().count(".") == 1
 
 
+def test_with_the_short_message_the_form_of_an_answer_is_said_in_few_words():
+    assert asked(problem(), system="short")[1].endswith("\n\nAnswer with one ```systemverilog block.")
+    several = problem(targets=("rtl/a.sv", "rtl/b.sv"))
+    assert asked(several, system="short")[1] == asked(several)[1], "what is hard to answer is said in full"
+
+
 def test_the_right_example_of_the_spec_aware_message_compiles_and_does_what_it_says(tmp_path: Path):
     aware = asked(problem(), system="spec-aware")[0]
     module = re.search(r"Right:\n(.*?endmodule)", aware, re.DOTALL)

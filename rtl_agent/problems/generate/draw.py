@@ -81,10 +81,9 @@ def _with_names(family: AnyFamily, spec: Spec[Any], random: Random) -> Spec[Any]
             CLOCK: names.CLOCKS,
             RESET: names.RESETS_HIGH if spec.clocking.active_high else names.RESETS_LOW,
         } | pools
-    module = names.draw_name(random, names.MODULES, names.MODULE_SUFFIXES, names.MODULE_SUFFIXED, family.inside)
+    module = names.draw_name(random, names.MODULES, family.inside, names.MODULE_SUFFIXES)
     drawn: dict[str, str] = {}
     for role, pool in pools.items():
         taken = (module, *family.inside, *drawn.values())
-        suffixed = 0.0 if role in (CLOCK, RESET) else names.PORT_SUFFIXED
-        drawn[role] = names.draw_name(random, pool, names.PORT_SUFFIXES, suffixed, taken)
+        drawn[role] = names.draw_name(random, pool, taken)
     return Spec(spec.family, module, drawn, spec.choices, spec.clocking)

@@ -1,5 +1,6 @@
 """Training from scratch: it learns, it repeats, and it goes on where it was."""
 
+import itertools
 import random
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,7 +15,7 @@ from rtl_agent.envs.dialects.registry import dialect_for
 from rtl_agent.training.pretrain import Pretraining, pretrain
 from rtl_agent.training.pretrain.batches import Pair, batch_of
 from rtl_agent.training.pretrain.conversations import WRITTEN, conversations
-from rtl_agent.training.pretrain.generated import MODEL, RENDERER
+from rtl_agent.training.pretrain.generated import AGENTS, MODEL, RENDERER, Stage, answered
 from rtl_agent.training.pretrain.muon import orthogonal
 
 TINY = ModelConfig(vocabulary=40, width=32, layers=2, feed_forward=64, heads=2, kv_heads=2, head_dim=16, context=64)
@@ -73,8 +74,21 @@ def test_an_observation_is_not_learned() -> None:
     assert batch.targets.tolist() == [[-100, 7, -100, -100, 4]]
 
 
+def test_habit_has_its_share_of_the_answers_and_of_their_decisions() -> None:
+    def rightly(course: tuple[Stage, ...]) -> list[bool]:
+        found = itertools.islice(answered(0, course), 60)
+        return [design == instance.reference for instance, design in found]
+
+    families = ("counter", "mux")
+    assert all(rightly((Stage(0, families),)))
+    assert not any(rightly((Stage(0, families, right=0.0),)))
+    assert 15 < sum(rightly((Stage(0, families, right=0.5),))) < 45
+    names = {instance.spec.family for instance, _ in itertools.islice(answered(0, (Stage(0, families),)), 60)}
+    assert names == set(families)
+
+
 def test_an_agent_is_taught_calls_that_its_dialect_reads() -> None:
-    pair = next(conversations(0))
+    pair = next(conversations(0, AGENTS))
     dialect = dialect_for(MODEL, RENDERER)
     start, end = pair.shown
     call, seen, last = pair.answer[:start], pair.answer[start:end], pair.answer[end:]

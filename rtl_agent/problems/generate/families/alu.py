@@ -20,8 +20,6 @@ OPERATIONS: dict[str, tuple[str, str, Callable[[int, int], int]]] = {
     "xor": ("{a} xor {b}", "{a} ^ {b}", lambda a, b: a ^ b),
     "not": ("not {a}", "~{a}", lambda a, b: ~a),
     "pass": ("{b} alone", "{b}", lambda a, b: b),
-    "increment": ("{a} plus 1", "{a} + 1", lambda a, b: a + 1),
-    "decrement": ("{a} minus 1", "{a} - 1", lambda a, b: a - 1),
     "left": ("{a} shift left by 1", "{a} << 1", lambda a, b: a << 1),
     "right": ("{a} shift right by 1", "{a} >> 1", lambda a, b: a >> 1),
 }

@@ -47,12 +47,10 @@ class Mux(Family[Choices]):
     def behaviour(self, spec: Spec[Choices], say: Wording) -> list[str]:
         select, result = f"`{spec['select']}`", f"`{spec['result']}`"
         pairs = sorted(zip(spec.choices.codes, ROLES, strict=False))
-        if say("by code", "by input") == "by input":
-            pairs.sort(key=lambda pair: ROLES.index(pair[1]))
-        listed = ", ".join(f"{code} -> `{spec[role]}`" for code, role in pairs)
+        listed = ", ".join(f"{code}: `{spec[role]}`" for code, role in pairs)
         said = say(
-            f"{result} is selected by {select}: {listed}.",
-            f"The code {select} gives {result}, combinational: {listed}.",
+            f"{result} is selected by {select}. {listed}.",
+            f"The code {select} gives {result}, combinational. {listed}.",
         )
         return [said, *(["Other codes give 0."] if len(pairs) < 4 else [])]
 

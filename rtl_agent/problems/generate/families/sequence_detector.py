@@ -17,11 +17,15 @@ class Choices:
     enabled: bool
 
 
+def literal(choices: Choices) -> str:
+    return f"{len(choices.pattern)}'b{choices.pattern}"
+
+
 class SequenceDetector(Family[Choices]):
     name = "sequence_detector"
     pools = {"enable": names.ENABLES, "serial": names.BITS_IN, "hit": names.FLAGS}  # noqa: RUF012
     customary = {"enable": "en", "serial": "din", "hit": "detected"}  # noqa: RUF012
-    inside = ("past",)
+    inside = ("shift",)
     likely = {"enable": 0.8}  # noqa: RUF012
 
     def draw(self, random: Random) -> Choices:
@@ -47,7 +51,7 @@ class SequenceDetector(Family[Choices]):
         return *enable, Port("serial", "input"), Port("hit", "output", 1, True)
 
     def behaviour(self, spec: Spec[Choices], say: Wording) -> list[str]:
-        serial, hit, pattern = f"`{spec['serial']}`", f"`{spec['hit']}`", spec.choices.pattern
+        serial, hit, pattern = f"`{spec['serial']}`", f"`{spec['hit']}`", literal(spec.choices)
         found = say(
             f"{hit} is high for one cycle after the bits {pattern} of {serial}, overlaps included.",
             f"When the last bits of {serial} are {pattern}, {hit} becomes 1, else 0; patterns may overlap.",
@@ -63,23 +67,23 @@ class SequenceDetector(Family[Choices]):
         serial, hit, pattern = spec["serial"], spec["hit"], spec.choices.pattern
         stored = len(pattern) - 1
         run = [
-            f"past <= {{past[{stored - 2}:0], {serial}}};" if stored > 1 else f"past <= {serial};",
-            f"{hit} <= {{past, {serial}}} == {len(pattern)}'b{pattern};",
+            f"shift <= {{shift[{stored - 2}:0], {serial}}};" if stored > 1 else f"shift <= {serial};",
+            f"{hit} <= {{shift, {serial}}} == {literal(spec.choices)};",
         ]
         if spec.choices.enabled:
             run = [f"if ({spec['enable']}) begin", *(f"  {line}" for line in run), "end"]
-        reset = [f"past <= {number(stored, 0)};", f"{hit} <= 1'd0;"]
-        return [f"reg {bits(stored)}past;", *clocked(spec, reset, run)]
+        reset = [f"shift <= {number(stored, 0)};", f"{hit} <= 1'd0;"]
+        return [f"reg {bits(stored)}shift;", *clocked(spec, reset, run)]
 
     def start(self, choices: Choices) -> State:
-        return {"past": 0, "hit": 0}
+        return {"shift": 0, "hit": 0}
 
     def advance(self, choices: Choices, state: State, inputs: Values) -> State:
         if choices.enabled and not inputs["enable"]:
             return state
         length = len(choices.pattern)
-        seen = (state["past"] << 1 | inputs["serial"]) & (2**length - 1)
-        return {"past": seen & (2 ** (length - 1) - 1), "hit": int(seen == int(choices.pattern, 2))}
+        seen = (state["shift"] << 1 | inputs["serial"]) & (2**length - 1)
+        return {"shift": seen & (2 ** (length - 1) - 1), "hit": int(seen == int(choices.pattern, 2))}
 
     def outputs(self, choices: Choices, state: State, inputs: Values) -> Values:
         return {"hit": state["hit"]}
