@@ -2,6 +2,8 @@
 
 from rtl_agent.envs.dataset import EmptyDataset, EnvDataset, Partition, ProblemDataset, fitting, gradable, partition
 from rtl_agent.envs.episode import Episode, EpisodeFailed, EpisodeTurn
+from rtl_agent.envs.episode_env import EpisodeEnv
+from rtl_agent.envs.group_builder import ProblemGroupBuilder
 from rtl_agent.envs.live import NoGrader, live_grader
 from rtl_agent.envs.prompt import Prompt, prompt_for
 from rtl_agent.envs.renderers import RENDERERS, UnknownRenderer, default_renderer, renderer_for, warnings_for
@@ -13,12 +15,14 @@ __all__ = [
     "EmptyDataset",
     "EnvDataset",
     "Episode",
+    "EpisodeEnv",
     "EpisodeFailed",
     "EpisodeTurn",
     "NoGrader",
     "NoTokenizer",
     "Partition",
     "ProblemDataset",
+    "ProblemGroupBuilder",
     "Prompt",
     "SingleShotEnv",
     "SingleShotGroupBuilder",

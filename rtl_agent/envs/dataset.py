@@ -3,13 +3,10 @@
 import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
-from tinker_cookbook.renderers import Renderer
 from tinker_cookbook.rl.types import EnvGroupBuilder, RLDataset
 
-from rtl_agent.envs.prompt import Prompt
-from rtl_agent.envs.single_shot import SingleShotGroupBuilder
+from rtl_agent.envs.group_builder import ProblemGroupBuilder
 from rtl_agent.problems import NEEDS_IN_WORDS, Kind, Needs, Problem, Selection, Split, select
 from rtl_agent.prompts import PromptTooLong
 
@@ -53,17 +50,8 @@ def gradable(
     return kept, left_out
 
 
-class Asks(Protocol):
-    """What every builder of environments can tell."""
-
-    @property
-    def renderer(self) -> Renderer: ...
-
-    def prompt(self, renderer: Renderer | None = None) -> Prompt: ...
-
-
 def fitting(
-    problems: Iterable[Problem], builder_of: Callable[[Problem], Asks]
+    problems: Iterable[Problem], builder_of: Callable[[Problem], ProblemGroupBuilder]
 ) -> tuple[list[Problem], list[str]]:
     """The problems whose prompts can be cut to their length; a sentence for each that is left out."""
     kept: list[Problem] = []
@@ -119,7 +107,7 @@ class EnvDataset(RLDataset):
     """The same for tinker-cookbook's own loops: batches of environment builders, all like `template`."""
 
     problems: ProblemDataset
-    template: SingleShotGroupBuilder
+    template: ProblemGroupBuilder
 
     def get_batch(self, index: int) -> Sequence[EnvGroupBuilder]:
         return [replace(self.template, problem=problem) for problem in self.problems.batch(index)]

@@ -1,4 +1,6 @@
-"""A grade as numbers of one episode; the cookbook averages them over a batch as env/all/<name>."""
+"""A grade and an end as numbers of one episode; the cookbook averages them over a batch as env/all/<name>."""
+
+from enum import StrEnum
 
 from rtl_agent.grading import Grade, Outcome, StageName
 
@@ -27,3 +29,8 @@ def grade_metrics(grade: Grade) -> dict[str, float | int]:
         metrics["tests_fraction"] = grade.stage(StageName.TESTS).score
         metrics["pass_rate"] = float(grade.outcome is Outcome.PASSED)
     return metrics
+
+
+def end_metrics(ended: StrEnum) -> dict[str, float | int]:
+    """One of its kind is 1: averaged over a batch they are the shares of episodes that ended so."""
+    return {f"end/{reason.value}": float(reason is ended) for reason in type(ended)}

@@ -1,13 +1,12 @@
 """A problem played by several agents at once: a builder of environments, which is data only."""
 
 import asyncio
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from tinker_cookbook.renderers import Renderer
-from tinker_cookbook.rl.types import EnvGroupBuilder
 
 from rtl_agent.envs.agentic.config import AgenticConfig
 from rtl_agent.envs.agentic.env import AgenticEnv
@@ -16,34 +15,22 @@ from rtl_agent.envs.agentic.toolbox import tool_specs
 from rtl_agent.envs.agentic.workspace import workshop
 from rtl_agent.envs.dialects.dialect import Dialect
 from rtl_agent.envs.dialects.registry import dialect_for
-from rtl_agent.envs.live import DEFAULT, grader_named
+from rtl_agent.envs.group_builder import ProblemGroupBuilder
+from rtl_agent.envs.live import grader_named
 from rtl_agent.envs.prompt import Prompt
-from rtl_agent.envs.renderers import renderer_for
-from rtl_agent.envs.tokenizers import tokenizer_for
-from rtl_agent.problems import Problem
 from rtl_agent.prompts import PromptTooLong
 
 
 @dataclass(frozen=True)
-class AgenticGroupBuilder(EnvGroupBuilder):
-    """The same fields as SingleShotGroupBuilder, and the rules of the episode. Single-shot problems may be played too.
+class AgenticGroupBuilder(ProblemGroupBuilder):
+    """The fields of every builder, and the rules of the episode. Single-shot problems may be played too.
 
-    `cleanup` ends every sandbox of the environments that it made, whatever became of them.
+    The renderer's name is also that of the dialect. `cleanup` ends every sandbox of the environments that it made,
+    whatever became of them.
     """
 
-    problem: Problem
-    group_size: int
-    model_name: str  # names the tokenizer
-    renderer_name: str  # and with it the dialect
-    system: str = "default"
-    max_prompt_tokens: int | None = None
-    grader: str = DEFAULT
     config: AgenticConfig = field(default_factory=AgenticConfig)
     _made: list[AgenticEnv] = field(default_factory=list, init=False, repr=False, compare=False)
-
-    @property
-    def renderer(self) -> Renderer:
-        return renderer_for(self.renderer_name, tokenizer_for(self.model_name))
 
     @property
     def dialect(self) -> Dialect:
@@ -55,7 +42,7 @@ class AgenticGroupBuilder(EnvGroupBuilder):
 
     async def make_envs(self) -> Sequence[AgenticEnv]:
         dialect, grader, where = self.dialect, grader_named(self.grader), workshop()
-        ask = functools.cache(lambda: self._prompt(dialect))  # rendered once for the group
+        ask = cache(lambda: self._prompt(dialect))  # rendered once for the group
         for _ in range(self.group_size):
             session = AgenticSession(self.problem, grader, where, self.config, system=self.system)
             self._made.append(AgenticEnv(session, dialect, ask))
@@ -65,9 +52,6 @@ class AgenticGroupBuilder(EnvGroupBuilder):
         made = list(self._made)
         self._made.clear()
         await asyncio.gather(*(env.close() for env in made), return_exceptions=True)
-
-    def logging_tags(self) -> list[str]:
-        return [self.problem.category]
 
     def _prompt(self, dialect: Dialect) -> Prompt:
         messages = asked(self.problem, self.config, self.system)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from rtl_agent.envs.level import Level
+from rtl_agent.envs.token_budget import TokenBudget
 from rtl_agent.sandbox import MIB
 
 
@@ -22,14 +23,14 @@ class CommandLimits:
 
 
 @dataclass(frozen=True)
-class AgenticConfig:
+class AgenticConfig(TokenBudget):
     """The rules of an episode."""
 
     level: Level = Level.OWN_TESTS
     extra_tools: bool = False  # lint, simulate and submit beside execute_bash
     max_turns: int = 50
-    max_tokens: int | None = None  # of the whole conversation: prompt, turns and observations
-    turn_tokens: int = 256  # an episode ends by max_tokens when the next turn could not be at least this long
+    max_tokens: int | None = None
+    turn_tokens: int = 256
     max_parse_errors: int = 3  # in a row
     max_calls: int = 8  # in one turn
     wall_seconds: float = 3_600.0  # sampling included, waiting for a sandbox or a grade left out

@@ -10,8 +10,3 @@ class EndReason(StrEnum):
     MAX_TOKENS = "max_tokens"
     PARSE_ERRORS = "parse_errors"  # too many turns in a row in which no call could be run
     WALL_TIME = "wall_time"
-
-
-def end_metrics(ended: EndReason) -> dict[str, float | int]:
-    """One of them is 1: averaged over a batch they are the shares of episodes that ended so."""
-    return {f"end/{reason.value}": float(reason is ended) for reason in EndReason}

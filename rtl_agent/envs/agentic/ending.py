@@ -1,13 +1,14 @@
 """The end of an agentic episode as it is kept: its metrics and its record."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from rtl_agent.envs.agentic.end_reason import EndReason, end_metrics
+from rtl_agent.envs.agentic.end_reason import EndReason
 from rtl_agent.envs.episode import Episode, EpisodeTurn
-from rtl_agent.envs.graded import diagnostics_of, json_of
 from rtl_agent.envs.level import Level
-from rtl_agent.envs.metrics import grade_metrics
+from rtl_agent.envs.metrics import end_metrics, grade_metrics
+from rtl_agent.envs.record import earned, record
+from rtl_agent.envs.transcript import Transcript
 from rtl_agent.grading import Grade, Submission
 from rtl_agent.problems import Problem
 from rtl_agent.prompts import Message
@@ -34,8 +35,7 @@ class Ending:
 
     @property
     def reward(self) -> float:
-        """0 at level `open`, whatever the grade: it is no score, and nothing must learn from it."""
-        return self.grade.reward.total if self.level.is_scored else 0.0
+        return earned(self.grade, self.level)
 
     def metrics(self, counts: Counts, cpu_seconds: float) -> dict[str, float | int]:
         """At level `open` the grade's numbers are called `open/...`, so that no mean of scores takes them in."""
@@ -56,29 +56,18 @@ class Ending:
         problem: Problem,
         messages: Sequence[Message],
         turns: Sequence[EpisodeTurn],
-        *,
-        prompt_tokens: Sequence[int] = (),
-        tokens: Sequence[tuple[Sequence[int], Sequence[int]]] = (),
-        stop_reason: str = "stop",
+        transcript: Transcript,
+        stop_reason: str,
     ) -> Episode:
-        """`tokens`: of each turn, what was sampled and what was appended after it."""
-        kept = list(turns)
-        for at, (sampled, appended) in enumerate(tokens):
-            kept[at] = replace(kept[at], sampled_tokens=tuple(sampled), observation_tokens=tuple(appended))
-        return Episode(
-            problem_id=problem.id,
-            family=problem.family,
-            messages=tuple(messages),
-            prompt_tokens=tuple(prompt_tokens),
-            sampled_tokens=tuple(token for turn in kept for token in turn.sampled_tokens),
-            text=kept[-1].text if kept else "",
+        return record(
+            problem,
+            messages,
+            self.grade,
+            self.level,
+            text=turns[-1].text if turns else "",
             stop_reason=stop_reason,
-            grade=json_of(self.grade),
-            reward=self.reward,
-            reward_parts=dict(self.grade.reward.parts) if self.level.is_scored else {},
-            diagnostics=diagnostics_of(self.grade),
-            turns=tuple(kept),
-            level=self.level.value,
+            transcript=transcript,
+            turns=turns,
             end_reason=self.reason.value,
-            files=dict(self.submission.files),
+            files=self.submission.files,
         )

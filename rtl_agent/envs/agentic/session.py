@@ -15,6 +15,8 @@ from rtl_agent.envs.episode import Episode, EpisodeFailed, EpisodeTurn
 from rtl_agent.envs.failures import failures
 from rtl_agent.envs.graded import grade_or_fail
 from rtl_agent.envs.level import Level
+from rtl_agent.envs.record import NO_TOKENS
+from rtl_agent.envs.transcript import Transcript
 from rtl_agent.grading import Grade, Grader, Outcome, Submission
 from rtl_agent.problems import Problem
 from rtl_agent.prompts import Message, agentic_messages
@@ -134,7 +136,7 @@ class AgenticSession:
             return await self._finish(EndReason.PARSE_ERRORS, results)
         if len(self._turns) >= config.max_turns:
             return await self._finish(EndReason.MAX_TURNS, results)
-        if config.max_tokens is not None and tokens + config.turn_tokens > config.max_tokens:
+        if not config.has_room(tokens):
             return await self._finish(EndReason.MAX_TOKENS, results)
         if self._seconds_left <= 0:
             return await self._finish(EndReason.WALL_TIME, results)
@@ -220,22 +222,9 @@ class AgenticSession:
         """Of an episode that is over."""
         return self.ending.metrics(self._counts, self._workspace.cpu_seconds)
 
-    def episode(
-        self,
-        *,
-        prompt_tokens: Sequence[int] = (),
-        tokens: Sequence[tuple[Sequence[int], Sequence[int]]] = (),
-        stop_reason: str = "stop",
-    ) -> Episode:
-        """The record of an episode that is over. `tokens`: of each turn, what was sampled and what was appended."""
-        return self.ending.episode(
-            self.problem,
-            self.messages,
-            self._turns,
-            prompt_tokens=prompt_tokens,
-            tokens=tokens,
-            stop_reason=stop_reason,
-        )
+    def episode(self, *, transcript: Transcript = NO_TOKENS, stop_reason: str = "stop") -> Episode:
+        """The record of an episode that is over."""
+        return self.ending.episode(self.problem, self.messages, self._turns, transcript, stop_reason)
 
     @property
     def ending(self) -> Ending:

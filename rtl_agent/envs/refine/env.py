@@ -1,75 +1,32 @@
-"""A refinement session in tokens: an environment of tinker-cookbook whose observation only ever grows at its end."""
+"""A refinement session in tokens, as an environment of tinker-cookbook."""
 
 from collections.abc import Callable, Sequence
 
-import tinker
-from tinker_cookbook.completers import StopCondition
 from tinker_cookbook.renderers import Renderer
-from tinker_cookbook.rl.types import Action, ActionExtra, Env, StepResult
+from tinker_cookbook.rl.types import StepResult
 
 from rtl_agent.envs.answer import answer_text
-from rtl_agent.envs.dialects.dialect import Dialect, ToolResult
-from rtl_agent.envs.episode import Episode, EpisodeFailed
+from rtl_agent.envs.conversation import ConversationEnv
+from rtl_agent.envs.dialects.dialect import Dialect
 from rtl_agent.envs.prompt import Prompt
-from rtl_agent.envs.refine.session import RefineEnd, RefineSession
-from rtl_agent.prompts import PromptTooLong
+from rtl_agent.envs.refine.session import RefineEnd, RefineReply, RefineSession
 
 
-class RefineEnv(Env):
+class RefineEnv(ConversationEnv):
     """Plays one session. The dialect is there for its `follow`: a result without a tool's name is the user's words."""
 
     def __init__(self, session: RefineSession, renderer: Renderer, dialect: Dialect, ask: Callable[[], Prompt]) -> None:
-        self.session, self._renderer, self._dialect, self._ask = session, renderer, dialect, ask
-        self._conversation: list[int] = []
-        self._tokens: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
-        self._episode: Episode | None = None
+        super().__init__(session.problem, session.config, dialect, ask, renderer.get_stop_sequences())
+        self.session, self._renderer = session, renderer
 
-    @property
-    def episode(self) -> Episode:
-        if self._episode is None:
-            raise RuntimeError(f"the episode of {self.session.problem.id} has not ended yet")
-        return self._episode
+    async def _take(self, sampled: Sequence[int], tokens: int, stop_reason: str) -> RefineReply:
+        return await self.session.take(answer_text(self._renderer, sampled), tokens=tokens)
 
-    async def initial_observation(self) -> tuple[tinker.ModelInput, StopCondition]:
-        try:
-            prompt = self._ask()
-        except PromptTooLong as problem:
-            raise EpisodeFailed(str(problem)) from problem
-        self._conversation = list(prompt.tokens)
-        return prompt.observation, self._renderer.get_stop_sequences()
+    async def _out_of_tokens(self) -> RefineReply:
+        return self.session.end(RefineEnd.MAX_TOKENS)
 
-    async def step(self, action: Action, *, extra: ActionExtra | None = None) -> StepResult:
-        sampled = tuple(action)
-        stop_reason = (extra or {}).get("stop_reason", "stop")
-        self._conversation += sampled
-        text = answer_text(self._renderer, sampled)
-        reply = await self.session.take(text, tokens=len(self._conversation))
-        appended: Sequence[int] = ()
-        if reply.message is not None:
-            appended = self._dialect.follow(sampled, [ToolResult("", reply.message.content)])
-            if not self.session.fits(len(self._conversation) + len(appended)):
-                reply, appended = self.session.end(RefineEnd.MAX_TOKENS), ()
-        self._conversation += appended
-        self._tokens.append((sampled, tuple(appended)))
-        stop = self._renderer.get_stop_sequences()
-        if reply.ended is None:
-            return StepResult(0.0, False, tinker.ModelInput.from_ints(self._conversation), stop)
-        asked = self._ask()
-        self._episode = self.session.episode(
-            asked.messages, prompt_tokens=asked.tokens, tokens=self._tokens, stop_reason=stop_reason
-        )
-        grade = self.session.grade
-        return StepResult(
-            reward=reply.reward,
-            episode_done=True,
-            next_observation=tinker.ModelInput.empty(),
-            next_stop_condition=stop,
-            metrics={**self.session.metrics, "cut_off": float(self._episode.cut_off)},
-            logs={
-                "problem": self.session.problem.id,
-                "ended": reply.ended.value,
-                "rewards": ", ".join(f"{reward:g}" for reward in self.session.rewards),
-                "outcome": grade.outcome.value,
-                "reasons": "\n".join(grade.reasons),
-            },
-        )
+    def _ended(self, stop_reason: str) -> StepResult:
+        session = self.session
+        episode = session.episode(self._ask().messages, transcript=self._transcript, stop_reason=stop_reason)
+        rewards = ", ".join(f"{reward:g}" for reward in session.rewards)
+        return self._over(episode, session.grade, session.metrics, {"ended": episode.end_reason, "rewards": rewards})

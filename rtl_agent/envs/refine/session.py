@@ -4,11 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from rtl_agent.envs.dialects.dialect import ToolResult
 from rtl_agent.envs.episode import Episode, EpisodeTurn
 from rtl_agent.envs.failures import failures
-from rtl_agent.envs.graded import diagnostics_of, grade_or_fail, json_of
+from rtl_agent.envs.graded import grade_or_fail
 from rtl_agent.envs.level import Level
-from rtl_agent.envs.metrics import grade_metrics
+from rtl_agent.envs.metrics import end_metrics, grade_metrics
+from rtl_agent.envs.record import NO_TOKENS, record
+from rtl_agent.envs.token_budget import TokenBudget
+from rtl_agent.envs.transcript import Transcript
 from rtl_agent.grading import Grade, Grader, Outcome, extract
 from rtl_agent.problems import Problem
 from rtl_agent.prompts import Message, refine_message
@@ -28,13 +32,13 @@ class RefineEnd(StrEnum):
 
 
 @dataclass(frozen=True)
-class RefineConfig:
+class RefineConfig(TokenBudget):
     """The rules. `rounds` are those after the first answer."""
 
     rounds: int = 2
     counted: Counted = Counted.LAST
-    max_tokens: int | None = None  # of the whole conversation
-    turn_tokens: int = 256  # an episode ends by max_tokens when the next answer could not be at least this long
+    max_tokens: int | None = None
+    turn_tokens: int = 256
     feedback_characters: int = 4_000
 
     def __post_init__(self) -> None:
@@ -50,6 +54,11 @@ class RefineReply:
     ended: RefineEnd | None = None
     grade: Grade | None = None
     reward: float = 0.0
+
+    @property
+    def results(self) -> tuple[ToolResult, ...]:
+        """The message as a dialect has it: words of no tool."""
+        return () if self.message is None else (ToolResult("", self.message.content),)
 
 
 class RefineSession:
@@ -73,16 +82,11 @@ class RefineSession:
             return self.end(RefineEnd.PASSED)
         if len(self._turns) > self.config.rounds:
             return self.end(RefineEnd.MAX_ROUNDS)
-        if not self.fits(tokens):
+        if not self.config.has_room(tokens):
             return self.end(RefineEnd.MAX_TOKENS)
         message = refine_message(_at_most(failures(self.problem, grade), self.config.feedback_characters))
         self._turns[-1] = replace(self._turns[-1], observation=message.content)
         return RefineReply(message)
-
-    def fits(self, tokens: int) -> bool:
-        """Whether another answer may follow a conversation of this length."""
-        config = self.config
-        return config.max_tokens is None or tokens + config.turn_tokens <= config.max_tokens
 
     def end(self, reason: RefineEnd) -> RefineReply:
         self._ended = reason
@@ -112,40 +116,31 @@ class RefineSession:
             **gains,
             "refine/improved": float(earned[-1] > earned[0]),
             "refine/rounds": len(self._turns) - 1,
-            **{f"end/{reason.value}": float(reason is self._ended) for reason in RefineEnd},
+            **end_metrics(self.ended),
             f"level/{Level.FEEDBACK.value}": 1.0,
         }
 
     def episode(
-        self,
-        messages: Sequence[Message],
-        *,
-        prompt_tokens: Sequence[int] = (),
-        tokens: Sequence[tuple[Sequence[int], Sequence[int]]] = (),
-        stop_reason: str = "stop",
+        self, messages: Sequence[Message], *, transcript: Transcript = NO_TOKENS, stop_reason: str = "stop"
     ) -> Episode:
-        """The record of an episode that is over. `tokens`: of each round, what was sampled and what was appended."""
+        """The record of an episode that is over."""
+        return record(
+            self.problem,
+            messages,
+            self.grade,
+            Level.FEEDBACK,
+            text=self._turns[self._counted].text,
+            stop_reason=stop_reason,
+            transcript=transcript,
+            turns=self._turns,
+            end_reason=self.ended.value,
+        )
+
+    @property
+    def ended(self) -> RefineEnd:
         if self._ended is None:
             raise RuntimeError(f"the episode of {self.problem.id} has not ended yet")
-        turns = list(self._turns)
-        for at, (sampled, appended) in enumerate(tokens):
-            turns[at] = replace(turns[at], sampled_tokens=tuple(sampled), observation_tokens=tuple(appended))
-        return Episode(
-            problem_id=self.problem.id,
-            family=self.problem.family,
-            messages=tuple(messages),
-            prompt_tokens=tuple(prompt_tokens),
-            sampled_tokens=tuple(token for turn in turns for token in turn.sampled_tokens),
-            text=turns[self._counted].text,
-            stop_reason=stop_reason,
-            grade=json_of(self.grade),
-            reward=self.grade.reward.total,
-            reward_parts=dict(self.grade.reward.parts),
-            diagnostics=diagnostics_of(self.grade),
-            turns=tuple(turns),
-            level=Level.FEEDBACK.value,
-            end_reason=self._ended.value,
-        )
+        return self._ended
 
     @property
     def _counted(self) -> int:
