@@ -33,7 +33,7 @@ class AgenticConfig(TokenBudget):
     turn_tokens: int = 256
     max_parse_errors: int = 3  # in a row
     max_calls: int = 8  # in one turn
-    wall_seconds: float = 3_600.0  # sampling included, waiting for a sandbox or a grade left out
+    wall_seconds: float = 3_600.0  # in tools: how long sampling, a sandbox or a grade take is up to who else waits
     tries: int = 3  # submits of level `feedback`
     limits: CommandLimits = CommandLimits()
 

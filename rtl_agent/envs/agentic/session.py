@@ -65,8 +65,7 @@ class AgenticSession:
         self._grader, self._clock = grader, clock
         self._workspace = Workspace(where, problem, self.config.level, self.config.limits)
         self._toolbox = Toolbox(self._workspace, self.config)
-        self._started: float | None = None
-        self._waited = 0.0  # for a box or a grade: not the model's time
+        self._seconds_in_tools = 0.0
         self._turns: list[EpisodeTurn] = []
         self._counts = Counts()
         self._faults_in_a_row = 0
@@ -82,15 +81,12 @@ class AgenticSession:
         return tuple(self._turns)
 
     def begin(self) -> None:
-        """The clock runs from here, or from the first turn."""
-        if self._started is None:
-            self._started = self._clock()
+        """For callers that say so: nothing is counted before the first command."""
 
     async def take(self, turn: Turn, *, tokens: int = 0, cut_off: bool = False) -> Reply:
         """One turn of the model. `tokens` is the length of the conversation with it; `cut_off`: it had no end."""
         if self._ending is not None:
             raise RuntimeError(f"the episode of {self.problem.id} is over")
-        self.begin()
         try:
             reply = await self._take(turn, tokens, cut_off)
         except _FAULTS as fault:
@@ -121,8 +117,6 @@ class AgenticSession:
             fault = "your turn was cut off before it had an end; write less in one turn"
         calls = tuple({"name": call.name, "arguments": dict(call.arguments)} for call in turn.calls)
         self._turns.append(EpisodeTurn(turn.text, turn.thinking, calls, fault))
-        if self._seconds_left <= 0:
-            return await self._finish(EndReason.WALL_TIME, ())
         if not turn.calls and not fault:
             return await self._finish(EndReason.ANSWER, ())
         results, ran, submitted = await self._run(turn.calls)
@@ -165,8 +159,8 @@ class AgenticSession:
             if self._seconds_left <= 0:
                 results.append(ToolResult(call.name, "[not run: the time of the episode is over]"))
                 break
-            await self._waiting(self._workspace.open())
-            results.append(ToolResult(call.name, await self._toolbox.run(call, self._seconds_left)))
+            await self._workspace.open()
+            results.append(ToolResult(call.name, await self._timed(self._toolbox.run(call, self._seconds_left))))
             self._counts.timed_out = self._workspace.timed_out
         return results, ran, False
 
@@ -187,7 +181,7 @@ class AgenticSession:
         """The targets as they stand now, and their grade from a fresh box of the grader's."""
         submission = await self._workspace.take_out()
         if self._judged is None or self._judged[0] != submission:
-            grade = await self._waiting(grade_or_fail(self._grader, self.problem, submission))
+            grade = await grade_or_fail(self._grader, self.problem, submission)
             self._judged = submission, grade
         return self._judged
 
@@ -207,15 +201,14 @@ class AgenticSession:
 
     @property
     def _seconds_left(self) -> float:
-        assert self._started is not None
-        return self.config.wall_seconds - (self._clock() - self._started - self._waited)
+        return self.config.wall_seconds - self._seconds_in_tools
 
-    async def _waiting(self, work: Awaitable[T]) -> T:
+    async def _timed(self, work: Awaitable[T]) -> T:
         before = self._clock()
         try:
             return await work
         finally:
-            self._waited += self._clock() - before
+            self._seconds_in_tools += self._clock() - before
 
     @property
     def metrics(self) -> dict[str, float | int]:

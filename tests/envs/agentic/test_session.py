@@ -1,6 +1,7 @@
 """Episodes without tokens, with the real grader and real boxes: how they end, what they earn, what is shown."""
 
 import asyncio
+import itertools
 import json
 import os
 from collections.abc import Callable
@@ -150,22 +151,37 @@ async def test_feedback_ends_with_its_tries_and_judges_what_stands_then(begin: B
     assert end.reward == pytest.approx(0.1)
 
 
-async def test_it_ends_by_turns_by_tokens_and_by_the_clock(begin: Begin) -> None:
+async def test_it_ends_by_turns_by_tokens_and_by_the_time_in_tools(begin: Begin) -> None:
     turns = begin(max_turns=2)
     await shown(turns, bash("true"))
     assert (await turns.take(bash("true"))).ended is EndReason.MAX_TURNS
     tokens = begin(max_tokens=1000, turn_tokens=100)
     assert (await tokens.take(bash("true"), tokens=900)).ended is None
     assert (await tokens.take(bash("true"), tokens=901)).ended is EndReason.MAX_TOKENS
-    now = [0.0]
-    clock = begin(clock=lambda: now[0], wall_seconds=100)
+    ticks = itertools.count(step=60.0)
+    clock = begin(clock=lambda: next(ticks), wall_seconds=100)
     await shown(clock, bash("true"))
-    now[0] = 101.0
-    end = await clock.take(bash("touch rundir/too_late"))
-    assert (end.ended, end.results) == (EndReason.WALL_TIME, ())
+    twice = Turn("", "", (*bash("echo in time").calls, *bash("touch rundir/too_late").calls))
+    end = await clock.take(twice)
+    assert end.ended is EndReason.WALL_TIME
+    assert told(end) == "in time\n[exit code 0]\n[not run: the time of the episode is over]"
     assert [one_hot(session) for session in (turns, tokens, clock)] == [
         "end/max_turns", "end/max_tokens", "end/wall_time",
     ]  # fmt: skip
+
+
+async def test_waiting_for_a_busy_sampler_or_for_a_grade_costs_no_time(begin: Begin) -> None:
+    now = [0.0]
+
+    def clock() -> float:
+        now[0] += 40.0  # whatever is timed takes so long
+        return now[0]
+
+    session = begin(level=Level.FEEDBACK, tries=3, clock=clock, wall_seconds=100)
+    for turn in (bash("true"), write(TARGET, "module fixed_priority_arbiter; endmodule"), SUBMIT, SUBMIT):
+        now[0] += 1_000.0  # in the sampler's queue
+        await shown(session, turn)
+    assert (await session.take(answer())).ended is EndReason.ANSWER
 
 
 async def test_turns_that_cannot_be_run_are_told_why_and_end_it_when_they_repeat(begin: Begin) -> None:
