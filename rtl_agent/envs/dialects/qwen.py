@@ -28,7 +28,7 @@ class QwenDialect:
     name = "qwen"
 
     def __init__(self, renderer: Renderer, *, brief: bool = False) -> None:
-        """`brief` tells the tools in a line: for models whose tokenizer and context are small."""
+        """`brief` tells the tools in two lines: for models whose tokenizer and context are small."""
         self._renderer, self._tools_text = renderer, brief_tools_text if brief else tools_text
         self._plain = PlainText(renderer.tokenizer)
         self._end, self._start = self._control("<|im_end|>")[0], self._control("<|im_start|>")[0]
