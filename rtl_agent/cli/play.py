@@ -10,7 +10,7 @@ from rich.panel import Panel
 from rich.text import Text
 
 from rtl_agent.cli import console
-from rtl_agent.cli.eval import (
+from rtl_agent.cli.eval_options import (
     Backend,
     BaseUrl,
     CheckpointName,
@@ -66,7 +66,7 @@ def play(
     checkpoint: CheckpointName = "",
     renderer: Renderer = "",
     system: System = "",
-    temperature: Temperature = 0.0,
+    temperature: Temperature = None,
     max_tokens: MaxTokens = 1024,
     seed: Seed = 0,
     reward: Reward = "staged",
