@@ -15,39 +15,50 @@ if TYPE_CHECKING:
     from rtl_agent.evaluation.summary import Summary
 
 
+NO_SCORE = "no reward and no pass@k: at level {level} the model can read the harness, which is for debugging only"
+FORMULAS = "pass@k is unbiased, in brackets its 95 % interval (Wilson's, over problems); CVDP's is 1 - (1 - c/n)^k"
+
+
 def print_result(result: "Result", written: Path) -> None:
     """Numbers of the whole and of each group, what they mean, and where they are kept."""
-    settings, whole, groups = result.settings, result.whole, result.groups
-    table = _table(f"{settings.model} on {settings.problems}", result.ks)
-    for parts in groups.values():
-        if len(parts) > 1:
-            for part, summary in parts.items():
-                table.add_row(escape(part), *_cells(summary, result.ks))
-            table.add_section()
-    table.add_row("all", *_cells(whole, result.ks), style="bold")
-    out.print(table)
-    parts_ = ", ".join(f"{name} {value:.3f}" for name, value in whole.reward_parts.items())
-    rates = ", ".join(f"{name} {value:.0%}" for name, value in whole.rates.items())
+    settings, whole = result.settings, result.whole
+    if result.is_score:
+        out.print(_scores(result))
     outcomes = ", ".join(f"{count} {name}" for name, count in whole.outcomes.items())
-    cut = f"; {whole.cut_off} cut off at {settings.max_tokens} tokens" if whole.cut_off else ""
-    lines = [
-        f"reward {whole.reward:.3f} = {parts_}",
-        f"{rates}{cut}",
+    ends = ", ".join(f"{count} by {name}" for name, count in whole.ends.items())
+    lines = (
+        *(_reward(whole) if result.is_score else [NO_SCORE.format(level=settings.level)]),
+        f"{whole.cut_off} cut off at {settings.max_tokens} tokens" if whole.cut_off else "",
+        f"{whole.turns:.1f} turns on average; over {ends}" if ends else "",
         f"{whole.samples} answers to {whole.problems} problems: {outcomes}; {len(result.asked.lost)} errors left out; "
         f"{result.asked.reused} from an earlier run",
         f"env {settings.env}, level of information {settings.level}, temperature {settings.temperature:g}, seed "
         f"{settings.seed}, {settings.backend}",
-        "pass@k is unbiased, in brackets its 95 % interval (Wilson's, over problems); CVDP's is 1 - (1 - c/n)^k",
+        FORMULAS if result.is_score else "",
         *result.notes,
         f"{written}, answers in {result.samples_file}",
-    ]
-    if whole.ends:
-        ends = ", ".join(f"{count} by {name}" for name, count in whole.ends.items())
-        lines.insert(2, f"{whole.turns:.1f} turns on average; over {ends}")
-    if not result.is_score:
-        lines.insert(0, "The model could see the harness: this is for debugging, and no score.")
-    for line in lines:
+    )
+    for line in filter(None, lines):
         out.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _reward(whole: "Summary") -> tuple[str, str]:
+    """Without a single graded answer there are no parts and no rates."""
+    parts = ", ".join(f"{name} {value:.3f}" for name, value in whole.reward_parts.items())
+    rates = ", ".join(f"{name} {value:.0%}" for name, value in whole.rates.items())
+    return f"reward {whole.reward:.3f} = {parts}" if parts else "", rates
+
+
+def _scores(result: "Result") -> Table:
+    settings = result.settings
+    table = _table(f"{settings.model} on {settings.problems}", result.ks)
+    for parts in result.groups.values():
+        if len(parts) > 1:
+            for part, summary in parts.items():
+                table.add_row(escape(part), *_cells(summary, result.ks))
+            table.add_section()
+    table.add_row("all", *_cells(result.whole, result.ks), style="bold")
+    return table
 
 
 def _table(title: str, ks: Sequence[int]) -> Table:

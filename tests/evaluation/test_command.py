@@ -70,6 +70,20 @@ def test_eval_prints_a_table_and_goes_on_by_itself(
     assert KEY not in files + first.stdout + first.stderr + again.stdout + again.stderr
 
 
+def test_eval_with_the_harness_open_says_that_there_is_no_score(
+    rtl_agent: RunCommand, server: Scripted, gates: Path
+) -> None:
+    server.answer = lambda body: Told("Done.")
+    words = ["eval", str(gates), "--id", "rtl_and_gate_0001", "--model", "m", "--base-url", server.url]
+    done = rtl_agent(*words, "--env", "agentic", "--level", "open")
+    assert done.returncode == 0, done.stderr
+    first, *others = done.stdout.splitlines()
+    assert first.startswith("no reward and no pass@k: at level open")
+    assert "reward" not in "".join(others)
+    assert "pass@" not in "".join(others)
+    assert "1 answers to 1 problems" in done.stdout
+
+
 def test_errors_are_left_out_and_told_by_the_exit_code(rtl_agent: RunCommand, server: Scripted, gates: Path) -> None:
     server.answer = lambda body: Told(status=400, error="too long") if expression_in(body) == "a | b" else right(body)
     done = rtl_agent("eval", str(gates), "--model", "m", "--base-url", server.url)
