@@ -82,7 +82,8 @@ async def _sample(player: Player, problem: Problem, index: int, seed: int) -> Sa
         except EpisodeFailed as failure:
             why = str(failure)
             continue
-        return Sample(index, problem_digest(problem), time.perf_counter() - began, played.usage, played.episode)
+        seconds = time.perf_counter() - began
+        return Sample(index, problem_digest(problem), seconds, played.usage, played.not_sent, played.episode)
     return Lost(problem.id, index, why)
 
 

@@ -38,7 +38,8 @@ class ConversationTooLong(EpisodeFailed):
 class Reply:
     text: str
     stop_reason: str  # "stop" or "length"
-    usage: Mapping[str, int]
+    usage: Mapping[str, int]  # prompt and answer in tokens; 0 where the endpoint does not count
+    not_sent: tuple[str, ...] = ()  # parameters that it had refused
 
 
 @dataclass
@@ -73,7 +74,8 @@ class Endpoint:
         """EpisodeFailed where only this answer cannot be had; ModelGone or EvaluationError where none can."""
         wanted = {"temperature": temperature, "max_tokens": max_tokens, "seed": seed}
         for attempt in range(TRIES):
-            sent = {self._renamed.get(name, name): value for name, value in wanted.items() if name not in self.given_up}
+            without = tuple(self.given_up)  # now: by the time of the answer others may have been refused more
+            sent = {self._renamed.get(name, name): value for name, value in wanted.items() if name not in without}
             body = {"model": self.model, "messages": as_dicts(messages), "stream": False, **sent}
             try:
                 answer = await self._client.post(self._url, json=body)
@@ -87,7 +89,7 @@ class Endpoint:
                     raise ModelGone(f"{fault}. Graded answers are kept: the same command goes on") from None
             else:
                 if answer.status_code == 200:
-                    return self._reply(answer)
+                    return self._reply(answer, without)
                 fault = self._fault(answer)
                 if answer.status_code in (400, 422) and self._adapt(fault, sent):
                     continue
@@ -104,7 +106,7 @@ class Endpoint:
     async def aclose(self) -> None:
         await self._client.aclose()
 
-    def _reply(self, answer: httpx.Response) -> Reply:
+    def _reply(self, answer: httpx.Response, not_sent: Sequence[str]) -> Reply:
         try:
             content = answer.json()
             choice = content["choices"][0]
@@ -115,7 +117,8 @@ class Endpoint:
             ) from None
         counted = content.get("usage") or {}
         usage = {"prompt": int(counted.get("prompt_tokens") or 0), "answer": int(counted.get("completion_tokens") or 0)}
-        return Reply(str(text), "length" if choice.get("finish_reason") == "length" else "stop", usage)
+        stop_reason = "length" if choice.get("finish_reason") == "length" else "stop"
+        return Reply(str(text), stop_reason, usage, tuple(not_sent))
 
     def _fault(self, answer: httpx.Response) -> str:
         fault = f"{self.shown_url} answered {answer.status_code}: {self._clean(_sentence(answer))}"

@@ -1,6 +1,7 @@
 """An evaluation from its options to its result."""
 
 import re
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from rtl_agent.evaluation.samples import Sample, SampleFile
 from rtl_agent.evaluation.settings import Settings
 from rtl_agent.evaluation.summary import usual_ks
 from rtl_agent.evaluation.text_players import TextPlayer
+from rtl_agent.evaluation.texts import texts_digest
 from rtl_agent.evaluation.token_player import TokenPlayer
 from rtl_agent.grading import GradeCache, Grader, default_cache_path, parse_weights
 from rtl_agent.grading.executors.fingerprint import grading_version
@@ -117,7 +119,7 @@ async def evaluate(
                 chosen.left_out,
                 asked,
                 lines,
-                _notes(table.model),
+                _notes(asked.samples),
             )
             result.write(out)
     return result, out
@@ -156,6 +158,7 @@ def _settings(model: Model, options: Options, source: str, tools: dict[str, str]
         timeout_seconds=options.timeout_seconds,
         grading=grading_version(),
         tools=tools,
+        texts=texts_digest(options.rules, model.system),
         options=options.rules.recorded(),
     )
 
@@ -184,7 +187,10 @@ def _check(model: Model) -> Callable[[], None]:
     return model.connection.check if isinstance(model, TokenModel) else lambda: None
 
 
-def _notes(model: Model) -> tuple[str, ...]:
-    if isinstance(model, TextModel) and model.endpoint.given_up:
-        return (f"the endpoint refused {', '.join(model.endpoint.given_up)}, which were therefore not sent",)
-    return ()
+def _notes(samples: Sequence[Sample]) -> tuple[str, ...]:
+    """Of all samples, also of those that an earlier call asked for."""
+    without = Counter(name for sample in samples for name in sample.not_sent)
+    return tuple(
+        f"the endpoint refused {name}: {count} of {len(samples)} answers were asked for without it"
+        for name, count in without.items()
+    )

@@ -34,10 +34,14 @@ class Unwatched:
 
 @dataclass(frozen=True)
 class Played:
-    """`usage`: tokens of all prompts and of all answers, where somebody counted."""
+    """`usage`: tokens of all prompts and of all answers, where somebody counted.
+
+    `not_sent`: parameters of sampling that an endpoint refused, and did without.
+    """
 
     episode: Episode
     usage: Mapping[str, int] = field(default_factory=dict)
+    not_sent: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

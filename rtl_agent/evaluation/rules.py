@@ -1,6 +1,6 @@
 """Which environment is played and by which rules; what of them is recorded."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from rtl_agent.envs.agentic import AgenticConfig, Level
@@ -56,10 +56,12 @@ class Rules:
         return min(known, default=None)
 
     def recorded(self) -> dict[str, Any]:
-        """What an answer depends on."""
+        """What an answer depends on, also the rules that no option changes: a later version may have others."""
         if self.env == SINGLE:
             return {}
-        common = {"max_conversation": self.max_conversation}
-        if self.env == REFINE:
-            return {**common, "rounds": self.rounds, "counted": str(self.counted)}
-        return {**common, "extra_tools": self.extra_tools, "max_turns": self.max_turns, "tries": self.tries}
+        rules = asdict(self.refine(None) if self.env == REFINE else self.agentic(None))
+        elsewhere = ("level", "max_tokens")  # the level has a field of its own; of tokens, what was wished is kept
+        return {
+            "max_conversation": self.max_conversation,
+            **{name: value for name, value in rules.items() if name not in elsewhere},
+        }

@@ -17,6 +17,11 @@ from rtl_agent.runs.durable import append_line, cut_torn_line
 from rtl_agent.runs.errors import cannot
 from rtl_agent.runs.jsonl import read_lines, to_line
 
+TEXTS_CHANGED = (
+    "texts: what a model is told besides the problem (system message, form of an answer, tools, failures) is worded "
+    "otherwise in this version of rtl-agent"
+)
+
 
 @dataclass(frozen=True)
 class Sample:
@@ -26,6 +31,7 @@ class Sample:
     asked: str  # digest of the problem as it was then
     seconds: float  # to answer and to grade
     usage: Mapping[str, int]  # tokens: prompt, answer; 0 where nobody counted
+    not_sent: tuple[str, ...]  # parameters of sampling that the endpoint refused, and did without
     episode: Episode
 
     @property
@@ -37,12 +43,19 @@ class Sample:
         return bool(self.episode.is_scored and self.episode.grade["outcome"] == "passed")
 
     def to_json(self) -> dict[str, Any]:
-        fields = {"index": self.index, "asked": self.asked, "seconds": round(self.seconds, 3), "usage": self.usage}
-        return {**fields, "episode": self.episode.to_json()}
+        return {
+            "index": self.index,
+            "asked": self.asked,
+            "seconds": round(self.seconds, 3),
+            "usage": self.usage,
+            "not_sent": list(self.not_sent),
+            "episode": self.episode.to_json(),
+        }
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> "Sample":
-        return Sample(data["index"], data["asked"], data["seconds"], data["usage"], Episode.from_json(data["episode"]))
+        told = (data["index"], data["asked"], data["seconds"], data["usage"], tuple(data["not_sent"]))
+        return Sample(*told, Episode.from_json(data["episode"]))
 
 
 class SampleFile:
@@ -82,7 +95,7 @@ class SampleFile:
         if "settings" not in first:
             raise EvaluationError(f"{self.path} holds no samples of an evaluation: give another --out")
         if changes := differences(first["settings"], settings.to_json()):
-            listed = "".join(f"\n  {change}" for change in changes)
+            listed = "".join(f"\n  {TEXTS_CHANGED if change.option == 'texts' else change}" for change in changes)
             raise EvaluationError(
                 f"the answers in {self.path} were made with other settings:{listed}\n"
                 "Give the old values, another --out, or --fresh to throw the old answers away."

@@ -28,7 +28,8 @@ class Settings:
     timeout_seconds: float
     grading: str  # version of the rules and of the files in a grading box
     tools: Mapping[str, str]
-    options: Mapping[str, Any] = field(default_factory=dict)  # of the environment, such as max_turns
+    texts: str  # digest of what a model is told besides the problem
+    options: Mapping[str, Any] = field(default_factory=dict)  # every rule of the environment, such as max_turns
 
     def to_json(self) -> dict[str, Any]:
         """As it will be read back."""

@@ -1,6 +1,7 @@
 """A model behind an endpoint plays the same environments by text: the sessions are the same, only tokens are absent."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from rtl_agent.backends.models import OWN
@@ -15,7 +16,8 @@ from rtl_agent.evaluation.players import Played, Sampling, Watcher
 from rtl_agent.evaluation.rules import AGENTIC, REFINE, Rules
 from rtl_agent.grading import Grader, extract
 from rtl_agent.problems import Problem
-from rtl_agent.prompts import Message, messages
+from rtl_agent.prompts import Message, estimate_tokens, messages
+from rtl_agent.prompts.messages import TOKENS_AROUND_A_MESSAGE
 from rtl_agent.training.seeds import seed_of
 
 
@@ -30,7 +32,8 @@ class Conversation:
     said: list[Message]
     turns: int = 0
     usage: Counter[str] = field(default_factory=Counter)
-    length: int = 0  # in tokens, as the endpoint counts
+    not_sent: list[str] = field(default_factory=list)  # parameters that the endpoint did without
+    length: int = 0  # in tokens, as the endpoint counts; where it does not, by a guess that is rather too high
 
     async def answer_or_none(self) -> Reply | None:
         """None where the endpoint takes no more: after a first turn that ends an episode, like a token budget does."""
@@ -50,8 +53,10 @@ class Conversation:
         )
         self.turns += 1
         self.usage.update(reply.usage)
-        self.length = sum(reply.usage.values())
-        self.said.append(Message("assistant", reply.text))
+        self.not_sent += [name for name in reply.not_sent if name not in self.not_sent]
+        answer = Message("assistant", reply.text)
+        self.length = (reply.usage["prompt"] or _guess(self.said)) + (reply.usage["answer"] or _guess([answer]))
+        self.said.append(answer)
         self.watcher.said(reply.text)
         return reply
 
@@ -74,7 +79,7 @@ class TextPlayer:
         plays = {REFINE: self._refine, AGENTIC: self._agentic}
         conversation = Conversation(self.model, self.sampling, seed, watcher, [])
         episode = await plays.get(self.rules.env, self._single)(problem, conversation)
-        return Played(episode, dict(conversation.usage))
+        return Played(episode, dict(conversation.usage), tuple(conversation.not_sent))
 
     async def _single(self, problem: Problem, conversation: Conversation) -> Episode:
         asked = self._ask(conversation, messages(problem, system=self.model.system))
@@ -135,3 +140,7 @@ class TextPlayer:
         conversation.said[:] = first
         conversation.watcher.asked(tuple(first))
         return tuple(first)
+
+
+def _guess(messages: Sequence[Message]) -> int:
+    return sum(estimate_tokens(message.content) + TOKENS_AROUND_A_MESSAGE for message in messages)

@@ -21,6 +21,7 @@ class Told:
     error: object = None
     raw: str | None = None  # instead of anything that makes sense
     headers: Mapping[str, str] = field(default_factory=dict)
+    counts: bool = True  # says how many tokens it took
 
     def body(self) -> str:
         if self.raw is not None:
@@ -28,8 +29,8 @@ class Told:
         if self.status != 200:
             return json.dumps({"error": self.error})
         choice = {"index": 0, "message": {"role": "assistant", "content": self.text}}
-        usage = {"prompt_tokens": 11, "completion_tokens": 7}
-        return json.dumps({"choices": [{**choice, "finish_reason": self.finish_reason}], "usage": usage})
+        usage = {"usage": {"prompt_tokens": 11, "completion_tokens": 7}} if self.counts else {}
+        return json.dumps({"choices": [{**choice, "finish_reason": self.finish_reason}], **usage})
 
 
 @dataclass

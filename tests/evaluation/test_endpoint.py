@@ -96,6 +96,7 @@ async def test_a_refused_parameter_is_sent_otherwise_or_no_more(server: Scripted
     reply, endpoint = await ask(server.url)
     assert reply.text == "at last"
     assert endpoint.given_up == ["temperature"]
+    assert reply.not_sent == ("temperature",)
     assert server.requests[-1]["max_completion_tokens"] == 9
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from rtl_agent.evaluation import EvaluationError, ModelSpec, Options, Result, evaluate, problem_set
+from rtl_agent.evaluation.evaluate import default_out
 from rtl_agent.evaluation.samples import SampleFile
 from rtl_agent.problems import Selection
 from tests.evaluation.gates import expression_in, right, wrong
@@ -110,6 +111,40 @@ async def test_answers_of_other_settings_are_not_mixed_in(server: Scripted, gate
     assert out.with_suffix(".jsonl").read_text() == before
     fresh = await run(server, gates, out, Options(max_tokens=64), limit=1, fresh=True)
     assert fresh.asked.reused == 0
+
+
+async def test_answers_to_other_words_are_not_mixed_in(
+    server: Scripted, gates: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "result.json"
+    before = await run(server, gates, out, limit=1)
+    monkeypatch.setattr("rtl_agent.prompts.system_message._text", lambda stem: "Other words.")
+    with pytest.raises(EvaluationError, match=r"what a model is told besides the problem .* is worded otherwise"):
+        await run(server, gates, out, limit=1)
+    assert len(server.requests) == 1, "nothing is asked before it is refused"
+    anew = await run(server, gates, out, limit=1, fresh=True)
+    assert server.requests[1]["messages"][0]["content"].startswith("Other words.")
+    assert default_out(before.settings) != default_out(anew.settings), "without --out it starts anew"
+
+
+async def test_what_the_endpoint_refused_is_still_told_when_nothing_is_asked_any_more(
+    server: Scripted, gates: Path, tmp_path: Path
+) -> None:
+    def picky(body: Body) -> Told:
+        refusal = Told(status=400, error="Unsupported parameter: 'temperature'")
+        return refusal if "temperature" in body else right(body)
+
+    server.answer = picky
+    out = tmp_path / "result.json"
+    first = await run(server, gates, out, limit=2)
+    assert first.notes == ("the endpoint refused temperature: 2 of 2 answers were asked for without it",)
+    asked = len(server.requests)
+    again = await run(server, gates, out, limit=2)
+    assert (len(server.requests), again.notes) == (asked, first.notes)
+    assert json.loads(out.read_text())["notes"] == list(first.notes)
+    server.answer = right
+    more = await run(server, gates, out)
+    assert more.notes == ("the endpoint refused temperature: 2 of 4 answers were asked for without it",)
 
 
 async def test_a_problem_that_was_mended_is_asked_anew(server: Scripted, gates: Path, tmp_path: Path) -> None:

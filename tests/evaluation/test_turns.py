@@ -3,16 +3,19 @@
 import base64
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from rtl_agent.backends.connect import Connection
+from rtl_agent.envs.refine import RefineConfig
 from rtl_agent.evaluation import EvaluationError, ModelSpec, Options, Result, Rules, evaluate, problem_set
 from rtl_agent.evaluation.models import open_model
 from rtl_agent.evaluation.play import play
 from rtl_agent.problems import Kind, Problem, Selection
-from rtl_agent.prompts import Message
+from rtl_agent.prompts import Message, estimate_tokens
+from rtl_agent.prompts.messages import TOKENS_AROUND_A_MESSAGE
 from rtl_agent.training.config import STUDENT
 from tests.evaluation.gates import right, wrong
 from tests.evaluation.scripted import Body, Scripted, Told, scripted
@@ -90,6 +93,20 @@ async def test_an_endpoint_that_takes_no_more_ends_an_episode_and_what_stands_th
     server.answer = lambda body: FULL
     result = await run(server, str(gates), Rules("refine"), tmp_path / "never.json")
     assert len(result.asked.lost) == 4, "a question that does not fit says nothing of the model"
+
+
+async def test_an_endpoint_that_counts_no_tokens_is_counted_for(server: Scripted, gates: Path, tmp_path: Path) -> None:
+    """The budget leaves room for a second answer, and not for a third."""
+    server.answer = lambda body: replace(wrong(body), counts=False)
+    (problem, *_) = problem_set(str(gates), Selection()).problems
+    enough = await run(server, str(gates), Rules("refine", rounds=2), tmp_path / "enough.json", (problem.id,))
+    assert enough.whole.ends == {"max_rounds": 1}
+    second = [message["content"] for message in server.requests[1]["messages"]]
+    with_first_answer = sum(estimate_tokens(text) + TOKENS_AROUND_A_MESSAGE for text in second[:3])
+    rules = Rules("refine", rounds=2, max_conversation=with_first_answer + RefineConfig().turn_tokens)
+    result = await run(server, str(gates), rules, tmp_path / "short.json", (problem.id,))
+    assert (result.whole.ends, result.whole.turns) == ({"max_tokens": 1}, 2.0)
+    assert result.asked.samples[0].usage == {"prompt": 0, "answer": 0}, "a guess is not told as a count"
 
 
 async def test_what_the_harness_told_is_no_score(server: Scripted, workspace_problem: Problem, tmp_path: Path) -> None:
