@@ -25,20 +25,29 @@ class Stage:
 
 Course = tuple[Stage, ...]
 # Late in training the families that are learned last come more often: after 5.3M tokens a teacher had 0 of 12 ALUs
-# right and every counter.
+# right and every counter; when their share fell from a fifth to a ninth at 13.8M tokens, 6 of 10 became 0 of 10.
 _HARD = (*TRAINED, *("alu", "mux", "sequence_detector") * 3, "gray", "comparator", "occupancy")
 _HARDEST = (*TRAINED, "gray", *("alu", "mux", "sequence_detector") * 6)
 _LAST = (*TRAINED, "alu", "mux", "sequence_detector", "occupancy", "arbiter", "gray")
-TEACHERS: Course = (Stage(0, TRAINED), Stage(76, _HARD), Stage(138, _HARDEST), Stage(178, _LAST))
+_TEACHERS_LAST = (*TRAINED, *("alu",) * 4, *("sequence_detector",) * 2, "mux", "gray", "comparator")
+_STUDENTS_LAST = (*TRAINED, *("alu",) * 3, *("comparator",) * 2, "sequence_detector", "gray", "occupancy")
+TEACHERS: Course = (
+    Stage(0, TRAINED),
+    Stage(76, _HARD),
+    Stage(138, _HARDEST),
+    Stage(178, _LAST),
+    Stage(244, _TEACHERS_LAST),
+)
 # Half of a student's answers are right for a while: nobody learns to read without having read. Habit has the last word.
 STUDENTS: Course = (
     Stage(0, TRAINED, right=0.1, habit=0.7),
     Stage(88, _HARD, right=0.1, habit=0.7),
     Stage(208, _LAST, right=0.5),
-    Stage(430, TRAINED, right=0.1),
+    Stage(350, _STUDENTS_LAST, right=0.5),
+    Stage(430, _STUDENTS_LAST, right=0.1),
 )
 BASE: Course = (Stage(0, TRAINED, right=0.1, habit=0.7),)
-AGENTS: Course = (Stage(0, _LAST),)
+AGENTS: Course = (Stage(0, _TEACHERS_LAST),)
 
 
 def pairs(seed: int, course: Course) -> Iterator[Pair]:
