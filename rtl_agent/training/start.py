@@ -14,6 +14,7 @@ from rich.console import Console
 
 from rtl_agent.backends.connect import CannotConnect, Connection, connect
 from rtl_agent.backends.server.child import ServerDied
+from rtl_agent.backends.watch import while_alive
 from rtl_agent.envs import NoTokenizer, UnknownRenderer, default_renderer, live_grader, tokenizer_for, warnings_for
 from rtl_agent.envs.dialects import UnknownDialect
 from rtl_agent.grading import GradeCache, Grader, default_cache_path
@@ -43,7 +44,6 @@ FIXED = (
     "generated_problems", "env", "level", "extra_tools", "max_turns", "tries", "rounds", "refine_reward",
     "episode_tokens", "command_seconds", "reward", "format_coef", "interface_coef", "syntax_coef", "test_coef",
 )  # fmt: skip
-WATCH_SECONDS = 1.0
 
 
 def start(config: Config, console: Console) -> Path:
@@ -112,7 +112,7 @@ async def _run(config: Config, console: Console) -> Path:
             tested_teacher=await _tested_teacher(connection, config),
             exam=Exam(config, classroom, for_exam, run.path) if for_exam else None,
         )
-        await _while_alive(connection, loop.train(first))
+        await while_alive(connection.check, loop.train(first))
         return run.path
 
 
@@ -205,15 +205,3 @@ def _headline(config: Config, classroom: Classroom, run: Run, total: int, first:
         f"{config.mode}: {config.student}{taught} on {config.backend}; {len(classroom.dataset.problems)} problems, "
         f"{sum(map(len, classroom.tests.values()))} held out; {total} steps{resumed}; {run.path}"
     )
-
-
-async def _while_alive(connection: Connection, work: Any) -> None:
-    """The SDK tries for minutes to reach a server that is gone: look at the process instead."""
-    task = asyncio.ensure_future(work)
-    try:
-        while not (await asyncio.wait({task}, timeout=WATCH_SECONDS))[0]:
-            connection.check()
-        await task
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
