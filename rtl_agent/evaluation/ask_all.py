@@ -1,10 +1,8 @@
 """Every problem, as often as wanted: what is there already is not asked again, what fails is tried again."""
 
-import asyncio
 import time
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 from rtl_agent.envs import EpisodeFailed
 from rtl_agent.evaluation.players import Player, Unwatched
@@ -15,8 +13,6 @@ from rtl_agent.training.seeds import seed_of
 from rtl_agent.training.together import together
 
 TRIES = 3
-WATCH_SECONDS = 1.0
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -85,15 +81,3 @@ async def _sample(player: Player, problem: Problem, index: int, seed: int) -> Sa
         seconds = time.perf_counter() - began
         return Sample(index, problem_digest(problem), seconds, played.usage, played.not_sent, played.episode)
     return Lost(problem.id, index, why)
-
-
-async def while_alive(check: Callable[[], None], work: Coroutine[object, object, T]) -> T:
-    """The SDK tries for minutes to reach a server that is gone: `check` looks at its process instead, and raises."""
-    task = asyncio.ensure_future(work)
-    try:
-        while not (await asyncio.wait({task}, timeout=WATCH_SECONDS))[0]:
-            check()
-        return await task
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)

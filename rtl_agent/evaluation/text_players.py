@@ -119,7 +119,6 @@ class TextPlayer:
         first, *others = session.messages
         told = (brief_tools_text if self.model.name in OWN else tools_text)(session.specs)
         asked = self._ask(conversation, [replace(first, content=f"{first.content}\n\n{told}"), *others])
-        session.begin()
         stop_reason = ""
         try:
             while (reply := await conversation.answer_or_none()) is not None:

@@ -55,7 +55,7 @@ class Config:
     rounds: int = chz.field(default=2, doc="answers after the first one (env=refine)")
     refine_reward: Counted = chz.field(default="last", doc="the round that earns the reward: best or last (env=refine)")
     episode_tokens: int = chz.field(default=0, doc="most tokens of a conversation; 0: the model's context")
-    episode_seconds: float = chz.field(default=3600.0, doc="longest agentic episode")
+    episode_seconds: float = chz.field(default=3600.0, doc="seconds that an agent's tools may take together")
     command_seconds: float = chz.field(default=60.0, doc="longest command of an agent")
 
     # a step

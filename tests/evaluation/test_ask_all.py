@@ -1,13 +1,10 @@
-"""Whoever asks: what fails by no fault of the model is tried again, then left out; a dead server ends the wait."""
+"""Whoever asks: what fails by no fault of the model is tried again, then left out."""
 
-import asyncio
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import pytest
-
 from rtl_agent.envs import Episode, EpisodeFailed
-from rtl_agent.evaluation.ask_all import TRIES, ask_all, while_alive
+from rtl_agent.evaluation.ask_all import TRIES, ask_all
 from rtl_agent.evaluation.players import Played, Watcher
 from rtl_agent.evaluation.samples import SampleFile
 from rtl_agent.evaluation.settings import Settings
@@ -40,16 +37,3 @@ async def test_an_error_is_retried_then_left_out(gates: Path, tmp_path: Path) ->
     (lost,) = asked.lost
     assert (lost.problem_id, lost.why) == (problems[1].id, "the sandbox was gone")
     assert len((tmp_path / "samples.jsonl").read_text().splitlines()) == 4  # the settings and three answers
-
-
-async def test_a_server_that_died_ends_the_wait() -> None:
-    looked = 0
-
-    def check() -> None:
-        nonlocal looked
-        looked += 1
-        raise ConnectionError("its process is gone")
-
-    with pytest.raises(ConnectionError):
-        await while_alive(check, asyncio.sleep(3600))
-    assert looked == 1

@@ -80,9 +80,6 @@ class AgenticSession:
     def turns(self) -> tuple[EpisodeTurn, ...]:
         return tuple(self._turns)
 
-    def begin(self) -> None:
-        """For callers that say so: nothing is counted before the first command."""
-
     async def take(self, turn: Turn, *, tokens: int = 0, cut_off: bool = False) -> Reply:
         """One turn of the model. `tokens` is the length of the conversation with it; `cut_off`: it had no end."""
         if self._ending is not None:
