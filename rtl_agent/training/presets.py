@@ -46,9 +46,9 @@ PRESETS: Mapping[str, Mapping[str, object]] = {
     # `make demo`: as long as a quarter of an hour on two cores allows.
     "demo": {
         **_EMBEDDED,
-        "generated_problems": 800,
+        "generated_problems": 960,
         "batch_size": 8,
-        "max_steps": 100,
+        "max_steps": 120,
         "learning_rate": 1e-3,
         "lr_schedule": "linear",
         "kl_penalty_coef": 0.1,

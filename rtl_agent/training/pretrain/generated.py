@@ -31,6 +31,7 @@ _HARDEST = (*TRAINED, "gray", *("alu", "mux", "sequence_detector") * 6)
 _LAST = (*TRAINED, "alu", "mux", "sequence_detector", "occupancy", "arbiter", "gray")
 _TEACHERS_LAST = (*TRAINED, *("alu",) * 4, *("sequence_detector",) * 2, "mux", "gray", "comparator")
 _STUDENTS_LAST = (*TRAINED, *("alu",) * 3, *("comparator",) * 2, "sequence_detector", "gray", "occupancy")
+_STUDENTS_AGAIN = (*TRAINED, *("alu",) * 8, *("sequence_detector",) * 4, "mux", "mux", "counter", "decoder")
 TEACHERS: Course = (
     Stage(0, TRAINED),
     Stage(76, _HARD),
@@ -45,6 +46,8 @@ STUDENTS: Course = (
     Stage(208, _LAST, right=0.5),
     Stage(350, _STUDENTS_LAST, right=0.5),
     Stage(430, _STUDENTS_LAST, right=0.1),
+    Stage(464, _STUDENTS_AGAIN, right=0.5),
+    Stage(503, (*TRAINED, "alu", "alu", "sequence_detector"), right=0.1),
 )
 BASE: Course = (Stage(0, TRAINED, right=0.1, habit=0.7),)
 AGENTS: Course = (Stage(0, _TEACHERS_LAST),)
