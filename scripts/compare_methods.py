@@ -24,18 +24,20 @@ ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "docs" / "comparison"
 PAGE = ROOT / "docs" / "comparison.md"
 BEGIN, END = "<!-- table -->", "<!-- end of table -->"
-STEPS, EVERY = 60, 10
+STEPS, EVERY = 60, 15
 COMMON = (
     "preset=embedded",
-    "generated_problems=480",
+    "generated_problems=240",
+    "batch_size=4",
     f"max_steps={STEPS}",
     f"eval_every={EVERY}",
     "eval_problems=48",
-    "save_every=10",
-    "exam_problems=120",
+    "save_every=15",
+    "exam_problems=72",
     "exam_samples=8",
     "exam_of=after",
     "learning_rate=1e-3",
+    "lr_schedule=linear",
     "behavior_if_log_dir_exists=resume",
 )
 
@@ -63,9 +65,11 @@ METHODS = (
     _distill("mix-reward-0.7", "reverse 0.7 + forward 0.5 + reward", 0.7, 0.5, 1.0),
     _distill("mix-reward-1.0", "reverse 1.0 + forward 0.5 + reward", 1.0, 0.5, 1.0),
     _distill("weighted", "mix, each rollout's advice weighted by its reward", 0.5, 0.5, 0.0, "reward_weighted=true"),
-    Method("supervised", "supervised", ("batch_size=32",), "references, as many answers as the others sample"),
+    _distill("demo", "forward KL + a tenth of reverse KL + reward, less after wrong tokens: `make demo`", 0.1, 1.0, 1.0,
+             "prefix_trust=0.5"),
+    Method("supervised", "supervised", ("batch_size=16",), "references, as many answers as the others sample"),
     Method(
-        "supervised-long", "supervised", ("batch_size=32", "generated_problems=1920", f"max_steps={4 * STEPS}",
+        "supervised-long", "supervised", ("batch_size=16", "generated_problems=960", f"max_steps={4 * STEPS}",
                                           f"eval_every={4 * EVERY}"),
         "references, about as much CPU as the others use",
     ),
