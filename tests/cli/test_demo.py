@@ -33,7 +33,7 @@ def test_the_demo_ends_with_an_exam_and_the_criteria(tmp_path: Path) -> None:
     before = exam["before"]["test"]["greedy"]["rates"]
     assert before["format_valid"] > 0.95
     assert before["pass_rate"] < 0.15
-    assert exam["teacher"]["test"]["greedy"]["rates"]["pass_rate"] > 0.5
+    assert exam["teacher"]["test"]["greedy"]["rates"]["pass_rate"] > 0.8  # 98 % of 240; of 12, two may fail
 
 
 def test_a_wrong_option_is_said() -> None:
