@@ -13,8 +13,10 @@ import pytest
 from rtl_agent.sandbox import MIB, BoxSpec, BubblewrapSandbox, Limits, SandboxError, _box, check_available
 from rtl_agent.sandbox.available import _explain
 
+# A shell starts background jobs with interrupts ignored, and Python leaves that as it finds it.
 HOLD = """
-import asyncio, sys
+import asyncio, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from rtl_agent.sandbox import BoxSpec, BubblewrapSandbox
 async def hold():
     async with BubblewrapSandbox(slots=2).open(BoxSpec()) as box:

@@ -5,7 +5,8 @@ import os
 import resource
 from collections.abc import Mapping, Sequence
 
-SIGPIPE, SIGXFSZ = 13, 25
+SIGKILL, SIGSTOP = 9, 19
+SETTABLE = tuple(number for number in range(1, 32) if number not in (SIGKILL, SIGSTOP))
 ENOENT, EACCES, ENOTDIR = 2, 13, 20
 DEFAULT_PATH = b"/usr/local/bin:/usr/bin:/bin"
 LAST_FD = 2**31 - 1
@@ -34,7 +35,7 @@ def become(program: Program, stdio: tuple[int, int, int], cgroups: Sequence[int]
             os.set_inheritable(fd, True)
         os.setsid()
         os.umask(0o022)
-        for number in (SIGPIPE, SIGXFSZ):  # Python ignores both, and a new program would inherit that
+        for number in SETTABLE:  # Python ignores two, nohup and shells others, and a new program would inherit that
             _signal.signal(number, _signal.SIG_DFL)
         limit(resource.RLIMIT_CORE, 0)
         limit(resource.RLIMIT_NOFILE, 4096)
