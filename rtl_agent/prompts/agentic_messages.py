@@ -7,6 +7,7 @@ from importlib.resources import files
 from rtl_agent.problems.problem import Kind, Problem
 from rtl_agent.prompts.message import Message
 from rtl_agent.prompts.messages import messages
+from rtl_agent.prompts.system_message import stands_alone
 
 _TEXTS = files("rtl_agent.prompts") / "agentic"
 
@@ -24,8 +25,8 @@ def agentic_messages(
         judged = ", ".join(f"`{path}`" for path in problem.targets)
         user = Message("user", f"{user.content}\n\nWrite the complete text of {judged}, below /code.")
     ending = "stop_by_submit" if can_submit else "stop_by_answer"
-    if system == "short":
-        return [Message("system", f"{_text('short')} {_text(ending)}"), user]
+    if stands_alone(system):
+        return [Message("system", f"{_text(system)} {_text(ending)}"), user]
     parts = [first.content, _text("spec" if level == "spec" else "own-tests")]
     if level in ("feedback", "open"):
         parts.append(_text(level).format(tries=tries))

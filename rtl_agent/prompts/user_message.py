@@ -18,7 +18,7 @@ def user_message(problem: Problem, context: Mapping[str, str], *, inline: bool, 
     if problem.kind is Kind.AGENTIC:
         parts.append(_workspace(problem))
     else:
-        parts.append(_brief_format(problem) if brief and len(problem.targets) == 1 else _answer_format(problem))
+        parts.append(_answer_format(problem, brief=brief))
     return "\n\n".join(parts)
 
 
@@ -29,11 +29,7 @@ def _workspace(problem: Problem) -> str:
     return f"Files in the workspace, below /code:\n{listed}"
 
 
-def _brief_format(problem: Problem) -> str:
-    return f"Answer with one ```{language_of(problem.targets[0])} block."
-
-
-def _answer_format(problem: Problem) -> str:
+def _answer_format(problem: Problem, *, brief: bool) -> str:
     if problem.needs is Needs.TEXT or not problem.targets:
         return (
             "Answer with one JSON object and nothing else, your whole answer being the value of `response`:\n"
@@ -41,6 +37,8 @@ def _answer_format(problem: Problem) -> str:
         )
     if len(problem.targets) == 1:
         path = problem.targets[0]
+        if brief:
+            return f"Answer with one ```{language_of(path)} block."
         return (
             f"Answer with the complete text of `{path}`, from its first line to its last, in a single fenced code "
             f"block, which begins with ```{language_of(path)} and ends with ```. Write no other code block."

@@ -130,6 +130,8 @@ def test_with_the_short_message_the_form_of_an_answer_is_said_in_few_words():
     assert asked(problem(), system="short")[1].endswith("\n\nAnswer with one ```systemverilog block.")
     several = problem(targets=("rtl/a.sv", "rtl/b.sv"))
     assert asked(several, system="short")[1] == asked(several)[1], "what is hard to answer is said in full"
+    words = problem(needs=Needs.TEXT)
+    assert asked(words, system="short")[1] == asked(words)[1], "an answer in words is no code block"
 
 
 def test_the_right_example_of_the_spec_aware_message_compiles_and_does_what_it_says(tmp_path: Path):
