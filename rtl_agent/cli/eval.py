@@ -44,8 +44,8 @@ Problems = Annotated[
     str,
     typer.Argument(
         metavar="PROBLEMS",
-        help="`generated` (held-out instances), `generated:new` (families never trained on), `bundled`, a CVDP JSONL "
-        "file, or a folder of them.",
+        help="`generated` (held-out instances), `generated:new` (families never trained on), `generated-workspaces` "
+        "(with --env agentic), `bundled`, a CVDP JSONL file, or a folder of them.",
     ),
 ]
 

@@ -42,7 +42,7 @@ from rtl_agent.prompts import Message
 if TYPE_CHECKING:
     from rtl_agent.problems import Problem
 
-GENERATED = "generated"
+GENERATED = ("generated", "generated-workspaces")
 
 
 def play(
@@ -138,6 +138,6 @@ def _show(title: str, text: str, colour: str) -> None:
 def _problem(problem: str, source: str, number: int, env: str) -> "tuple[Problem, str]":
     from rtl_agent.evaluation import problem_set
 
-    if problem.partition(":")[0] == GENERATED:
+    if problem.partition(":")[0] in GENERATED:
         return problem_set(problem, Selection(), env=env, limit=number + 1).problems[number], problem
     return problem_set(source, Selection(ids=[problem]), env=env).problems[0], source

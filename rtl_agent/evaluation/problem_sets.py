@@ -16,8 +16,8 @@ from rtl_agent.problems import (
     load_problems,
     select,
 )
-from rtl_agent.problems.generate import HELD_OUT_WHOLE, TRAINED, UnknownFamily, generate
-from rtl_agent.training.sources import GENERATED, NEW, TEST_SEED
+from rtl_agent.problems.generate import HELD_OUT_WHOLE, TRAINED, UnknownFamily, as_workspace, generate
+from rtl_agent.training.sources import GENERATED, NEW, TEST_SEED, WORKSPACES
 
 PER_FAMILY = 8  # as many as a run's own evaluations draw
 
@@ -38,9 +38,15 @@ def problem_set(
     on_bad: Callable[[BadRecord], None] | None = None,
 ) -> ProblemSet:
     """`generated` is the held-out side of the families that are trained on, `generated:new` the families never
-    trained on, `generated:NAME,...` those families; anything else is `bundled`, a file or a folder."""
+    trained on, `generated:NAME,...` those families, `generated-workspaces` and so on the same for agents, with the
+    specification in a file; anything else is `bundled`, a file or a folder."""
     head, _, names = source.partition(":")
-    found = _generated(names, limit) if head == GENERATED else load_problems(source, skip_bad=skip_bad, on_bad=on_bad)
+    if head in (GENERATED, WORKSPACES):
+        found = _generated(names, limit)
+    else:
+        found = load_problems(source, skip_bad=skip_bad, on_bad=on_bad)
+    if head == WORKSPACES:
+        found = [as_workspace(problem) for problem in found]
     unknown = set(selection.ids) - {problem.id for problem in found}
     if unknown:
         raise NoSuchProblems(f"{source} has no problem {', '.join(sorted(unknown))}; see `rtl-agent problems list`")

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 
 from rtl_agent.envs import gradable, partition
 from rtl_agent.problems import BadRecord, NoSuchProblems, Problem, Split, load_problems
-from rtl_agent.problems.generate import HELD_OUT_WHOLE, TRAINED, generate
+from rtl_agent.problems.generate import HELD_OUT_WHOLE, TRAINED, as_workspace, generate
 from rtl_agent.training.config import Config
 from rtl_agent.training.environments import kinds_for
 from rtl_agent.training.errors import BadConfig
 
-GENERATED = "generated"
+GENERATED, WORKSPACES = "generated", "generated-workspaces"  # the latter with the specification in a file
 TEST, NEW = "test", "new"  # prefixes of metrics: problems of the held-out side, and families never trained on
 TEST_SEED, EXAM_SEED = 77_000, 88_000
 
@@ -27,7 +27,7 @@ class ProblemSets:
 
 def problem_sets(config: Config) -> ProblemSets:
     """From files, or drawn anew by the run's seed."""
-    sets = _generated(config) if config.cvdp_jsonl_path == GENERATED else _read(config)
+    sets = _generated(config) if config.cvdp_jsonl_path in (GENERATED, WORKSPACES) else _read(config)
     most = config.eval_problems or None
     tests = {name: problems[:most] for name, problems in sets.tests.items() if problems}
     return ProblemSets(sets.train[: config.limit or None], tests, sets.left_out)
@@ -37,7 +37,7 @@ def exam_sets(config: Config) -> dict[str, tuple[Problem, ...]]:
     """Problems for the exam alone: the test sets' families and sides, drawn by another seed."""
     if not config.exam_problems:
         return {}
-    if config.cvdp_jsonl_path != GENERATED:
+    if config.cvdp_jsonl_path not in (GENERATED, WORKSPACES):
         raise BadConfig(f"exam_problems needs cvdp_jsonl_path={GENERATED}: files have one held-out side, the test's")
     return _tests(config, EXAM_SEED, config.exam_problems)
 
@@ -60,20 +60,30 @@ def _read(config: Config) -> ProblemSets:
 
 def _generated(config: Config) -> ProblemSets:
     """The families that `problems` names, or all. Tests are the same for every seed of a run."""
-    train = generate(config.seed, config.generated_problems, families=_families(config))
+    _ensure_playable(config)
+    train = _in_form(config, generate(config.seed, config.generated_problems, families=_families(config)))
     if not config.heldout:
-        return ProblemSets(tuple(train))
-    return ProblemSets(tuple(train), _tests(config, TEST_SEED, config.eval_problems or 8 * len(_families(config))))
+        return ProblemSets(train)
+    return ProblemSets(train, _tests(config, TEST_SEED, config.eval_problems or 8 * len(_families(config))))
 
 
 def _tests(config: Config, seed: int, count: int) -> dict[str, tuple[Problem, ...]]:
     """Unseen instances of the chosen families; as many of each that is held out whole, unless families were chosen."""
     families = _families(config)
-    tests = {TEST: tuple(generate(seed, count, families=families, split=Split.HELD_OUT))}
+    tests = {TEST: _in_form(config, generate(seed, count, families=families, split=Split.HELD_OUT))}
     if not config.problems:
         of_new = max(1, count * len(HELD_OUT_WHOLE) // len(families))
-        tests[NEW] = tuple(generate(seed, of_new, families=HELD_OUT_WHOLE, split=Split.HELD_OUT))
+        tests[NEW] = _in_form(config, generate(seed, of_new, families=HELD_OUT_WHOLE, split=Split.HELD_OUT))
     return tests
+
+
+def _in_form(config: Config, problems: Sequence[Problem]) -> tuple[Problem, ...]:
+    return tuple(map(as_workspace, problems) if config.cvdp_jsonl_path == WORKSPACES else problems)
+
+
+def _ensure_playable(config: Config) -> None:
+    if config.cvdp_jsonl_path == WORKSPACES and config.env != "agentic":
+        raise BadConfig(f"cvdp_jsonl_path={WORKSPACES} needs env=agentic: one reply cannot read a file")
 
 
 def _families(config: Config) -> list[str]:

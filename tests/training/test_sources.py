@@ -2,6 +2,7 @@
 
 import pytest
 
+from rtl_agent.problems import Kind
 from rtl_agent.problems.generate import HELD_OUT_WHOLE
 from rtl_agent.training.errors import BadConfig
 from rtl_agent.training.parse import parse
@@ -37,6 +38,22 @@ def test_families_can_be_chosen() -> None:
     assert {problem.family for problem in sets.train} == {"generated_mux", "generated_gray"}
     with pytest.raises(BadConfig, match="the families are"):
         problem_sets(parse("rl", [*GENERATED, "problems=cpu"]))
+
+
+def test_generated_workspaces_are_the_same_designs_with_the_specification_in_a_file() -> None:
+    replies = problem_sets(parse("rl", [*GENERATED, "env=agentic"]))
+    workspaces = problem_sets(parse("rl", [*GENERATED, "env=agentic", "cvdp_jsonl_path=generated-workspaces"]))
+    for reply, workspace in zip(replies.train, workspaces.train, strict=True):
+        assert workspace.kind is Kind.AGENTIC
+        assert workspace.id != reply.id
+        assert workspace.harness == reply.harness
+        assert workspace.context == {"docs/specification.md": f"{reply.prompt}\n"}
+        assert reply.prompt not in workspace.prompt
+        assert "`docs/specification.md`" in workspace.prompt
+        assert f"`{workspace.targets[0]}`" in workspace.prompt
+    assert {problem.kind for test in workspaces.tests.values() for problem in test} == {Kind.AGENTIC}
+    with pytest.raises(BadConfig, match="needs env=agentic"):
+        problem_sets(parse("rl", ["cvdp_jsonl_path=generated-workspaces"]))
 
 
 def test_everything_can_be_trained_on() -> None:

@@ -1,6 +1,7 @@
 """Generated families: problems by seed, with reference, harness, habitual answers and near misses."""
 
 from rtl_agent.problems.generate.as_problem import answer, as_problem, as_record, identifier
+from rtl_agent.problems.generate.as_workspace import as_workspace
 from rtl_agent.problems.generate.draw import HELD_OUT_WHOLE, TRAINED, UnknownFamily, generate, instances, side_of
 from rtl_agent.problems.generate.instance import Instance, habitual_answer
 from rtl_agent.problems.generate.mutants import Mutant, mutants
@@ -14,6 +15,7 @@ __all__ = [
     "answer",
     "as_problem",
     "as_record",
+    "as_workspace",
     "generate",
     "habitual_answer",
     "identifier",

@@ -13,12 +13,12 @@ from torch import Tensor
 class Pair:
     """One question with its answer, as tokens; the answer ends with the token that ends a turn.
 
-    `shown` is the part of the answer, from one place to before another, that the model did not say: an observation.
+    `shown` are the parts of the answer that the model did not say, observations: each from a place to before another.
     """
 
     question: tuple[int, ...]
     answer: tuple[int, ...]
-    shown: tuple[int, int] = (0, 0)
+    shown: tuple[tuple[int, int], ...] = ()
 
     def __len__(self) -> int:
         return len(self.question) + len(self.answer)
@@ -45,7 +45,8 @@ def batch_of(pairs: Sequence[Pair]) -> Batch:
         tokens = torch.tensor([*pair.question, *pair.answer])
         inputs[row, : len(tokens) - 1] = tokens[:-1]
         said = tokens[len(pair.question) :].clone()
-        said[slice(*pair.shown)] = -100
+        for part in pair.shown:
+            said[slice(*part)] = -100
         targets[row, len(pair.question) - 1 : len(tokens) - 1] = said
     return Batch(inputs, targets)
 

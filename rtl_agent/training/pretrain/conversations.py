@@ -1,41 +1,76 @@
-"""Generated problems as an agent would solve them: one command that writes the file, what it printed, one last word."""
+"""Generated problems as an agent would solve them: calls, what they printed, one last word."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
+from random import Random
 
 from rtl_agent.envs.agentic.builder import AgenticGroupBuilder
 from rtl_agent.envs.dialects.dialect import ToolResult
 from rtl_agent.envs.dialects.registry import dialect_for
-from rtl_agent.problems import Problem
-from rtl_agent.problems.generate import Instance, as_problem, instances
+from rtl_agent.problems import Kind, Problem, load_problems
+from rtl_agent.problems.generate.as_workspace import SPECIFICATION, as_workspace
 from rtl_agent.training.pretrain.batches import Pair
-from rtl_agent.training.pretrain.generated import MODEL, RENDERER, SYSTEM, Course, answered
 
+SYSTEM, RENDERER, MODEL = "short", "rtl_agent", "rtl-agent/student"
 SHELL = "execute_bash"
-WRITTEN = ToolResult(SHELL, "[exit code 0]")
+EXIT_0 = "[exit code 0]"
 LAST_WORD = "Done."
+FOREIGN = 0.5  # share of tasks, and of documents, with lines about other designs
+MOST_FOREIGN = 24  # lines before, and after; few are more common
 
 
-def conversations(seed: int, course: Course) -> Iterator[Pair]:
-    """Without end."""
-    dialect = dialect_for(MODEL, RENDERER)
-    template = as_problem(instances(seed, 1)[0])
-    tokenizer = AgenticGroupBuilder(template, 1, MODEL, RENDERER, SYSTEM).renderer.tokenizer
-    end = tokenizer.encode("<|im_end|>")
-    for instance, design in answered(seed, course):
-        asked = AgenticGroupBuilder(_asked(template, instance), 1, MODEL, RENDERER, SYSTEM).prompt().tokens
-        call = (*tokenizer.encode(call_that_writes(instance.target, design)), *end)
-        shown = dialect.follow(call, [WRITTEN])
-        said = (*call, *shown, *tokenizer.encode(LAST_WORD), *end)
-        yield Pair(asked, said, shown=(len(call), len(call) + len(shown)))
+class Conversations:
+    """Tells them as tokens. `seed` decides which sentences of other problems stand in a workspace."""
+
+    def __init__(self, seed: int) -> None:
+        self._dialect = dialect_for(MODEL, RENDERER)
+        self._random = Random(f"foreign {seed}")
+        self._foreign = _sentences()
+
+    def writing(self, problem: Problem, design: str) -> Pair:
+        """One call that writes the file."""
+        return self._told(problem, [(_call_that_writes(problem.targets[0], design), EXIT_0)])
+
+    def reading(self, problem: Problem, design: str) -> Pair:
+        """The specification is a file: it is read by a call of its own."""
+        workspace = as_workspace(replace(problem, prompt=self._among_others(problem.prompt)))
+        workspace = replace(workspace, prompt=self._among_others(workspace.prompt))
+        seen = f"{workspace.context[SPECIFICATION].rstrip()}\n{EXIT_0}"
+        return self._told(workspace, [
+            (_call(f"cat {SPECIFICATION}"), seen),
+            (_call_that_writes(problem.targets[0], design), EXIT_0),
+        ])  # fmt: skip
+
+    def _told(self, problem: Problem, calls: list[tuple[str, str]]) -> Pair:
+        builder = AgenticGroupBuilder(problem, 1, MODEL, RENDERER, SYSTEM)
+        encode = builder.renderer.tokenizer.encode
+        end = encode("<|im_end|>")
+        answer: list[int] = []
+        shown: list[tuple[int, int]] = []
+        for call, printed in calls:
+            turn = [*encode(call), *end]
+            observation = self._dialect.follow(turn, [ToolResult(SHELL, printed)])
+            answer += [*turn, *observation]
+            shown.append((len(answer) - len(observation), len(answer)))
+        return Pair(builder.prompt().tokens, (*answer, *encode(LAST_WORD), *end), shown=tuple(shown))
+
+    def _among_others(self, text: str) -> str:
+        if self._random.random() >= FOREIGN:
+            return text
+        counts = (int((MOST_FOREIGN + 1) * self._random.random() ** 3) for _ in range(2))
+        before, after = (self._random.sample(self._foreign, count) for count in counts)
+        return "\n".join((*before, text, *after))
 
 
-def call_that_writes(path: str, design: str) -> str:
-    command = f"cat > {path} <<'E'\n{design}E"
+def _call(command: str) -> str:
     return f"<tool_call>{json.dumps({'name': SHELL, 'args': {'command': command}})}</tool_call>"
 
 
-def _asked(template: Problem, instance: Instance) -> Problem:
-    """Without its harness, as in `generated.pairs`."""
-    return replace(template, prompt=instance.text, targets=(instance.target,))
+def _call_that_writes(path: str, design: str) -> str:
+    return _call(f"cat > {path} <<'E'\n{design}E")
+
+
+def _sentences() -> list[str]:
+    """Of bundled problems that ask for one reply; the agentic ones stay unseen, to be tested on."""
+    texts = [problem.prompt for problem in load_problems("bundled") if problem.kind is Kind.SINGLE_SHOT]
+    return [line for text in texts for line in text.splitlines() if line.strip()]

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from rtl_agent.training.pretrain.batches import Pair
-from rtl_agent.training.pretrain.conversations import conversations
-from rtl_agent.training.pretrain.generated import AGENTS, BASE, STUDENTS, TEACHERS, Course, documents, pairs
+from rtl_agent.training.pretrain.course import AGENTS, BASE, STUDENTS, TEACHERS, Course
+from rtl_agent.training.pretrain.generated import documents, pairs
 from rtl_agent.training.pretrain.muon import Rates
 
 
@@ -27,10 +27,10 @@ RECIPES: Mapping[str, Recipe] = {
     "student": Recipe("answers mostly by habit", 2, 32_300_000, pairs, STUDENTS),
     "student-base": Recipe("running text, no turns and no code blocks; mostly by habit", 3, 4_000_000, documents, BASE),
     "agent": Recipe(
-        "the teacher, taught to write files by tool calls",
+        "the teacher, taught to read and write files by tool calls",
         4,
-        1_500_000,
-        conversations,
+        2_500_000,
+        pairs,
         AGENTS,
         start="rtl-agent/teacher",
         rates=Rates(matrices=0.01, rest=1.5e-3),

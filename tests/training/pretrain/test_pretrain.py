@@ -1,6 +1,5 @@
 """Training from scratch: it learns, it repeats, and it goes on where it was."""
 
-import itertools
 import random
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,11 +10,8 @@ import torch
 from safetensors.torch import load_file
 
 from rtl_agent.backends.engine.config import ModelConfig
-from rtl_agent.envs.dialects.registry import dialect_for
 from rtl_agent.training.pretrain import Pretraining, pretrain
 from rtl_agent.training.pretrain.batches import Pair, batch_of
-from rtl_agent.training.pretrain.conversations import WRITTEN, conversations
-from rtl_agent.training.pretrain.generated import AGENTS, MODEL, RENDERER, Stage, answered
 from rtl_agent.training.pretrain.muon import orthogonal
 
 TINY = ModelConfig(vocabulary=40, width=32, layers=2, feed_forward=64, heads=2, kv_heads=2, head_dim=16, context=64)
@@ -70,31 +66,5 @@ def test_it_learns_and_goes_on_after_an_end_as_if_there_was_none(tmp_path: Path)
 
 
 def test_an_observation_is_not_learned() -> None:
-    batch = batch_of([Pair((5, 6), (7, 8, 9, 4), shown=(1, 3))])
+    batch = batch_of([Pair((5, 6), (7, 8, 9, 4), shown=((1, 3),))])
     assert batch.targets.tolist() == [[-100, 7, -100, -100, 4]]
-
-
-def test_habit_has_its_share_of_the_answers_and_of_their_decisions() -> None:
-    def rightly(course: tuple[Stage, ...]) -> list[bool]:
-        found = itertools.islice(answered(0, course), 60)
-        return [design == instance.reference for instance, design in found]
-
-    families = ("counter", "mux")
-    assert all(rightly((Stage(0, families),)))
-    assert not any(rightly((Stage(0, families, right=0.0),)))
-    assert 15 < sum(rightly((Stage(0, families, right=0.5),))) < 45
-    names = {instance.spec.family for instance, _ in itertools.islice(answered(0, (Stage(0, families),)), 60)}
-    assert names == set(families)
-
-
-def test_an_agent_is_taught_calls_that_its_dialect_reads() -> None:
-    pair = next(conversations(0, AGENTS))
-    dialect = dialect_for(MODEL, RENDERER)
-    start, end = pair.shown
-    call, seen, last = pair.answer[:start], pair.answer[start:end], pair.answer[end:]
-    (turn,) = dialect.parse(call).calls
-    assert turn.name == "execute_bash"
-    assert turn.arguments["command"].startswith("cat > rtl/")
-    assert "endmodule\nE" in turn.arguments["command"]
-    assert list(seen) == dialect.follow(call, [WRITTEN])
-    assert not dialect.parse(last).calls
