@@ -1,6 +1,6 @@
 """Compare ways of learning on the embedded models, one (method, seed) at a time; write docs/comparison.md.
 
-    python scripts/compare_methods.py run [--only GLOB] [--seeds 0 1 2] [--minutes 60]
+    python scripts/compare_methods.py run [--only GLOB] [--seeds 0 1 2] [--part 1/2] [--minutes 60]
     python scripts/compare_methods.py write
 
 Every job is a run of its own under --runs, which a kill does not lose: the next start goes on where it stopped. A job
@@ -122,11 +122,11 @@ def curve(lines: list[dict[str, Any]]) -> list[dict[str, float]]:
     return points
 
 
-def at_cpu(points: list[dict[str, float]], cpu: float) -> float | None:
-    """The pass rate when so much CPU was used, by a straight line between evaluations; None if it never was."""
+def passed_at(points: list[dict[str, float]], axis: str, spent: float) -> float | None:
+    """The pass rate when so much was spent, by a straight line between evaluations; None if it never was."""
     for before, after in itertools.pairwise(points):
-        if before["cpu"] <= cpu <= after["cpu"]:
-            share = (cpu - before["cpu"]) / max(after["cpu"] - before["cpu"], 1e-9)
+        if before[axis] <= spent <= after[axis]:
+            share = (spent - before[axis]) / max(after[axis] - before[axis], 1e-9)
             return before["pass"] + share * (after["pass"] - before["pass"])
     return None
 
@@ -138,12 +138,11 @@ def write() -> None:
         one = json.loads(file.read_text())
         found.setdefault(one["method"], []).append(one)
     known = [method for method in METHODS if method.name in found]
-    ends = [one["curve"][-1]["cpu"] for method in known if method.name != "supervised" for one in found[method.name]]
-    budget = min(ends, default=0.0)  # the supervised run of as many answers is far shorter
+    cpu, tokens = _least_spent(known, found)
     rows = [
         "| method | seeds | pass@1, greedy | pass@1, T = 1 | pass@8 | new families, greedy | "
-        f"held-out pass at {budget:,.0f} CPU s | CPU s |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+        f"at {cpu:,.0f} CPU s | at {tokens:,.0f} sampled tokens | CPU s |",
+        "| --- " * 9 + "|",
     ]
     for method in known:
         of = found[method.name]
@@ -152,7 +151,8 @@ def write() -> None:
             _spread([one["exam"]["test"]["sampled"]["rates"]["pass_rate"] for one in of]),
             _spread([one["exam"]["test"]["sampled"]["pass_at_k"] for one in of]),
             _spread([one["exam"]["new"]["greedy"]["rates"]["pass_rate"] for one in of]),
-            _spread([value for one in of if (value := at_cpu(one["curve"], budget)) is not None]),
+            _spread([passed_at(one["curve"], "cpu", cpu) for one in of]),
+            _spread([None if method.mode == "supervised" else passed_at(one["curve"], "tokens", tokens) for one in of]),
             f"{mean(one['curve'][-1]['cpu'] for one in of):,.0f}",
         ]
         rows.append(f"| {method.about} | {len(of)} | " + " | ".join(cells) + " |")
@@ -164,7 +164,16 @@ def write() -> None:
         _draw(known, found, axis, label)
 
 
-def _spread(values: list[float]) -> str:
+def _least_spent(known: list[Method], found: dict[str, list[dict[str, Any]]]) -> tuple[float, float]:
+    """What every job spent at least: CPU seconds, and sampled tokens. `supervised` is far shorter and samples none."""
+    ends = [one["curve"][-1] for method in known if method.name != "supervised" for one in found[method.name]]
+    sampled = [end["tokens"] for end in ends if end["tokens"]]
+    return min((end["cpu"] for end in ends), default=0.0), min(sampled, default=0.0)
+
+
+def _spread(found: list[float | None]) -> str:
+    """Mean and standard deviation of what was reached."""
+    values = [value for value in found if value is not None]
     if not values:
         return "-"
     spread = f" ± {100 * stdev(values):.1f}" if len(values) > 1 else ""
@@ -201,6 +210,7 @@ def main() -> int:
     parser.add_argument("what", choices=("run", "write", "list"))
     parser.add_argument("--only", default="*", help="methods by name or glob")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--part", default="1/1", help="2/3: of every three jobs the second, for processes side by side")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="start no job after so long")
     parser.add_argument("--runs", type=Path, default=ROOT / "runs" / "comparison")
     options = parser.parse_args()
@@ -209,6 +219,8 @@ def main() -> int:
     jobs = [
         (method, seed) for seed in options.seeds for method in METHODS if fnmatch.fnmatch(method.name, options.only)
     ]
+    part, parts = map(int, options.part.split("/"))
+    jobs = jobs[part - 1 :: parts]
     for number, (method, seed) in enumerate(jobs, 1):
         done = (RESULTS / f"{method.name}-{seed}.json").is_file()
         if options.what == "list":
