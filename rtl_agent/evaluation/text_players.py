@@ -8,8 +8,10 @@ from rtl_agent.backends.models import OWN
 from rtl_agent.envs import Episode
 from rtl_agent.envs.agentic import AgenticSession, EndReason, Level, Workshop
 from rtl_agent.envs.dialects.qwen import brief_tools_text, parse_text, results_text, tools_text
-from rtl_agent.envs.graded import diagnostics_of, grade_or_fail, json_of
+from rtl_agent.envs.graded import grade_or_fail
+from rtl_agent.envs.record import record
 from rtl_agent.envs.refine import RefineEnd, RefineSession
+from rtl_agent.envs.token_budget import TokenBudget
 from rtl_agent.evaluation.endpoint import ConversationTooLong, Reply
 from rtl_agent.evaluation.models import TextModel
 from rtl_agent.evaluation.players import Played, Sampling, Watcher
@@ -35,20 +37,24 @@ class Conversation:
     not_sent: list[str] = field(default_factory=list)  # parameters that the endpoint did without
     length: int = 0  # in tokens, as the endpoint counts; where it does not, by a guess that is rather too high
 
-    async def answer_or_none(self) -> Reply | None:
-        """None where the endpoint takes no more: after a first turn that ends an episode, like a token budget does."""
+    async def answer_or_none(self, budget: TokenBudget) -> Reply | None:
+        """None where no more fits, by the budget or by the endpoint: after a first turn that ends an episode."""
+        if self.turns and not budget.has_room(self.length):
+            return None
         try:
-            return await self.answer()
+            return await self.answer(None if budget.max_tokens is None else budget.max_tokens - self.length)
         except ConversationTooLong:
             if not self.turns:
                 raise
             return None
 
-    async def answer(self) -> Reply:
+    async def answer(self, room: int | None = None) -> Reply:
+        """In at most `room` tokens; the first answer, whose question nobody has counted yet, as long as it likes."""
+        most = self.sampling.max_tokens
         reply = await self.model.endpoint.ask(
             self.said,
             temperature=self.sampling.temperature,
-            max_tokens=self.sampling.max_tokens,
+            max_tokens=most if room is None or not self.turns else min(most, room),
             seed=seed_of(self.seed, self.turns),
         )
         self.turns += 1
@@ -61,7 +67,9 @@ class Conversation:
         return reply
 
     def show(self, text: str) -> None:
-        self.said.append(Message("user", text))
+        shown = Message("user", text)
+        self.length += _guess([shown])
+        self.said.append(shown)
         self.watcher.saw(text)
 
 
@@ -85,26 +93,14 @@ class TextPlayer:
         asked = self._ask(conversation, messages(problem, system=self.model.system))
         reply = await conversation.answer()
         grade = await grade_or_fail(self.grader, problem, extract(problem, reply.text))
-        return Episode(
-            problem_id=problem.id,
-            family=problem.family,
-            messages=asked,
-            prompt_tokens=(),
-            sampled_tokens=(),
-            text=reply.text,
-            stop_reason=reply.stop_reason,
-            grade=json_of(grade),
-            reward=grade.reward.total,
-            reward_parts=dict(grade.reward.parts),
-            diagnostics=diagnostics_of(grade),
-            level=Level.SPEC.value,
-        )
+        return record(problem, asked, grade, Level.SPEC, text=reply.text, stop_reason=reply.stop_reason)
 
     async def _refine(self, problem: Problem, conversation: Conversation) -> Episode:
-        session = RefineSession(problem, self.grader, self.rules.refine(None))
+        config = self.rules.refine(None)
+        session = RefineSession(problem, self.grader, config)
         asked = self._ask(conversation, messages(problem, system=self.model.system))
         stop_reason = ""
-        while (reply := await conversation.answer_or_none()) is not None:
+        while (reply := await conversation.answer_or_none(config)) is not None:
             stop_reason = reply.stop_reason
             took = await session.take(reply.text, tokens=conversation.length)
             if took.message is None:
@@ -115,13 +111,14 @@ class TextPlayer:
 
     async def _agentic(self, problem: Problem, conversation: Conversation) -> Episode:
         assert self.where is not None
-        session = AgenticSession(problem, self.grader, self.where, self.rules.agentic(None), system=self.model.system)
+        config = self.rules.agentic(None)
+        session = AgenticSession(problem, self.grader, self.where, config, system=self.model.system)
         first, *others = session.messages
         told = (brief_tools_text if self.model.name in OWN else tools_text)(session.specs)
         asked = self._ask(conversation, [replace(first, content=f"{first.content}\n\n{told}"), *others])
         stop_reason = ""
         try:
-            while (reply := await conversation.answer_or_none()) is not None:
+            while (reply := await conversation.answer_or_none(config)) is not None:
                 stop_reason = reply.stop_reason
                 cut_off = stop_reason == "length"
                 took = await session.take(parse_text(reply.text), tokens=conversation.length, cut_off=cut_off)

@@ -96,17 +96,31 @@ async def test_an_endpoint_that_takes_no_more_ends_an_episode_and_what_stands_th
 
 
 async def test_an_endpoint_that_counts_no_tokens_is_counted_for(server: Scripted, gates: Path, tmp_path: Path) -> None:
-    """The budget leaves room for a second answer, and not for a third."""
+    """A budget with room for the second answer, what was shown before it included, and one without."""
     server.answer = lambda body: replace(wrong(body), counts=False)
     (problem, *_) = problem_set(str(gates), Selection()).problems
     enough = await run(server, str(gates), Rules("refine", rounds=2), tmp_path / "enough.json", (problem.id,))
     assert enough.whole.ends == {"max_rounds": 1}
     second = [message["content"] for message in server.requests[1]["messages"]]
-    with_first_answer = sum(estimate_tokens(text) + TOKENS_AROUND_A_MESSAGE for text in second[:3])
-    rules = Rules("refine", rounds=2, max_conversation=with_first_answer + RefineConfig().turn_tokens)
-    result = await run(server, str(gates), rules, tmp_path / "short.json", (problem.id,))
-    assert (result.whole.ends, result.whole.turns) == ({"max_tokens": 1}, 2.0)
+    asked_again = sum(estimate_tokens(text) + TOKENS_AROUND_A_MESSAGE for text in second)
+    for tokens, turns in ((asked_again + RefineConfig().turn_tokens, 2.0), (asked_again + 10, 1.0)):
+        rules = Rules("refine", rounds=2, max_conversation=tokens)
+        result = await run(server, str(gates), rules, tmp_path / f"{turns}.json", (problem.id,))
+        assert (result.whole.ends, result.whole.turns) == ({"max_tokens": 1}, turns)
     assert result.asked.samples[0].usage == {"prompt": 0, "answer": 0}, "a guess is not told as a count"
+
+
+async def test_a_later_answer_is_as_long_as_the_conversation_may_become(
+    server: Scripted, gates: Path, tmp_path: Path
+) -> None:
+    server.answer = wrong
+    (problem, *_) = problem_set(str(gates), Selection()).problems
+    most = 11 + 7 + 700  # what the server says of the question and the first answer, and what is left
+    await run(server, str(gates), Rules("refine", rounds=1, max_conversation=most), tmp_path / "o.json", (problem.id,))
+    first, second = (body["max_tokens"] for body in server.requests)
+    shown = server.requests[1]["messages"][-1]["content"]
+    assert first == Options(Rules()).max_tokens
+    assert second == 700 - estimate_tokens(shown) - TOKENS_AROUND_A_MESSAGE < first
 
 
 async def test_what_the_harness_told_is_no_score(server: Scripted, workspace_problem: Problem, tmp_path: Path) -> None:
