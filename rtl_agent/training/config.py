@@ -29,9 +29,12 @@ class Config:
     behavior_if_log_dir_exists: IfExists = chz.field(default="ask", doc="delete, resume, ask or raise")
 
     # what is learned from
-    cvdp_jsonl_path: str = chz.field(default="bundled", doc="a CVDP JSONL file or folder, `bundled` or `generated`")
+    cvdp_jsonl_path: str = chz.field(
+        default="bundled", doc="a CVDP JSONL file or folder, `bundled`, `generated` or `generated-workspaces`"
+    )
     problems: str = chz.field(default="", doc="only these problem ids, families or globs, separated by commas")
     generated_problems: int = chz.field(default=800, doc="how many problems `generated` draws")
+    emphasis: str = chz.field(default="", doc="families that `generated` draws more often to learn from: alu*4,mux*2")
     limit: int = chz.field(default=0, doc="only the first so many problems; 0 for all")
     system: str = chz.field(default="default", doc="the system message: default or spec-aware")
     heldout_fraction: float = chz.field(default=0.2, doc="share of families that is held out")

@@ -46,19 +46,20 @@ PRESETS: Mapping[str, Mapping[str, object]] = {
     # `make demo`: as long as a quarter of an hour on two cores allows.
     "demo": {
         **_EMBEDDED,
-        "generated_problems": 960,
+        "generated_problems": 1920,
         "batch_size": 8,
-        "max_steps": 120,
+        "group_size": 2,
+        "max_steps": 240,
         "learning_rate": 1e-3,
         "lr_schedule": "linear",
         "kl_penalty_coef": 0.1,
         "forward_kl_coef": 1.0,
         "prefix_trust": 0.5,
-        "eval_every": 20,
+        "eval_every": 40,
         "eval_problems": 36,
         "eval_teacher": True,
         "exam_problems": 120,
-        "save_every": 20,
+        "save_every": 40,
     },
     # What the seed experiments asked for next.
     "recommended": {

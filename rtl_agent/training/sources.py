@@ -61,7 +61,7 @@ def _read(config: Config) -> ProblemSets:
 def _generated(config: Config) -> ProblemSets:
     """The families that `problems` names, or all. Tests are the same for every seed of a run."""
     _ensure_playable(config)
-    train = _in_form(config, generate(config.seed, config.generated_problems, families=_families(config)))
+    train = _in_form(config, generate(config.seed, config.generated_problems, families=_drawn(config)))
     if not config.heldout:
         return ProblemSets(train)
     return ProblemSets(train, _tests(config, TEST_SEED, config.eval_problems or 8 * len(_families(config))))
@@ -91,6 +91,19 @@ def _families(config: Config) -> list[str]:
     if not families:
         raise BadConfig(f"problems={config.problems}: the families are {', '.join(TRAINED)}")
     return families
+
+
+def _drawn(config: Config) -> list[str]:
+    """The families to learn from, one as often as the emphasis on it says."""
+    families = _families(config)
+    times = dict.fromkeys(families, 1)
+    for part in filter(None, map(str.strip, config.emphasis.split(","))):
+        name, _, count = part.partition("*")
+        if name not in times or not count.isdecimal() or not int(count):
+            wanted = f"FAMILY*TIMES with one of {', '.join(families)}"
+            raise BadConfig(f"emphasis={config.emphasis}: {part!r} is no {wanted}")
+        times[name] = int(count)
+    return [name for name, count in times.items() for _ in range(count)]
 
 
 def _named(config: Config, problems: Sequence[Problem]) -> list[Problem]:

@@ -1,5 +1,7 @@
 """Which problems a run learns from, and which it is tested on."""
 
+from collections import Counter
+
 import pytest
 
 from rtl_agent.problems import Kind
@@ -38,6 +40,16 @@ def test_families_can_be_chosen() -> None:
     assert {problem.family for problem in sets.train} == {"generated_mux", "generated_gray"}
     with pytest.raises(BadConfig, match="the families are"):
         problem_sets(parse("rl", [*GENERATED, "problems=cpu"]))
+
+
+def test_some_families_can_be_learned_from_more_often_and_are_tested_on_as_ever() -> None:
+    sets = problem_sets(parse("rl", [*GENERATED, "problems=mux,gray", "emphasis=mux*3"]))
+    counted = Counter(problem.family for problem in sets.train)
+    assert counted == {"generated_mux": 18, "generated_gray": 6}
+    assert sets.tests == problem_sets(parse("rl", [*GENERATED, "problems=mux,gray"])).tests
+    for wrong in ("cpu*2", "mux", "mux*0", "mux*x"):
+        with pytest.raises(BadConfig, match="FAMILY\\*TIMES"):
+            problem_sets(parse("rl", [*GENERATED, "problems=mux,gray", f"emphasis={wrong}"]))
 
 
 def test_generated_workspaces_are_the_same_designs_with_the_specification_in_a_file() -> None:

@@ -17,15 +17,21 @@ EXIT_0 = "[exit code 0]"
 LAST_WORD = "Done."
 FOREIGN = 0.5  # share of tasks, and of documents, with lines about other designs
 MOST_FOREIGN = 24  # lines before, and after; few are more common
+MOST_FILES = 2  # of other designs, in the workspace
 
 
 class Conversations:
-    """Tells them as tokens. `seed` decides which sentences of other problems stand in a workspace."""
+    """Tells them as tokens. `seed` decides what of other designs stands in a workspace.
+
+    That is taken from the bundled problems that ask for one reply. The agentic ones stay unseen, to be tested on.
+    """
 
     def __init__(self, seed: int) -> None:
         self._dialect = dialect_for(MODEL, RENDERER)
         self._random = Random(f"foreign {seed}")
-        self._foreign = _sentences()
+        others = [problem for problem in load_problems("bundled") if problem.kind is Kind.SINGLE_SHOT]
+        self._foreign = [line for problem in others for line in problem.prompt.splitlines() if line.strip()]
+        self._files = sorted({path for problem in others for path in problem.targets})
 
     def writing(self, problem: Problem, design: str) -> Pair:
         """One call that writes the file."""
@@ -34,7 +40,12 @@ class Conversations:
     def reading(self, problem: Problem, design: str) -> Pair:
         """The specification is a file: it is read by a call of its own."""
         workspace = as_workspace(replace(problem, prompt=self._among_others(problem.prompt)))
-        workspace = replace(workspace, prompt=self._among_others(workspace.prompt))
+        beside = self._random.sample(self._files, self._random.randrange(MOST_FILES + 1))
+        workspace = replace(
+            workspace,
+            prompt=self._among_others(workspace.prompt),
+            context={**workspace.context, **dict.fromkeys(beside, "")},
+        )
         seen = f"{workspace.context[SPECIFICATION].rstrip()}\n{EXIT_0}"
         return self._told(workspace, [
             (_call(f"cat {SPECIFICATION}"), seen),
@@ -68,9 +79,3 @@ def _call(command: str) -> str:
 
 def _call_that_writes(path: str, design: str) -> str:
     return _call(f"cat > {path} <<'E'\n{design}E")
-
-
-def _sentences() -> list[str]:
-    """Of bundled problems that ask for one reply; the agentic ones stay unseen, to be tested on."""
-    texts = [problem.prompt for problem in load_problems("bundled") if problem.kind is Kind.SINGLE_SHOT]
-    return [line for text in texts for line in text.splitlines() if line.strip()]
