@@ -37,6 +37,7 @@ COMMON = (
     "exam_samples=8",
     "exam_of=after",
     "learning_rate=1e-3",
+    "grad_clip_norm=1000",
     "lr_schedule=linear",
     "behavior_if_log_dir_exists=resume",
 )

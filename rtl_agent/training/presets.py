@@ -46,10 +46,14 @@ PRESETS: Mapping[str, Mapping[str, object]] = {
     # `make demo`: as long as a quarter of an hour on two cores allows.
     "demo": {
         **_EMBEDDED,
-        "generated_problems": 1920,
+        "generated_problems": 1600,
+        "emphasis": "alu*3,comparator*2,gray*2,mux*2,sequence_detector*2",  # what it reads worst
         "batch_size": 8,
         "group_size": 2,
-        "max_steps": 240,
+        "max_steps": 200,
+        # None to speak of: norms are 30 to 500, and clipped to 1 a batch without a mistake counts as much as one full
+        # of them. 240 such steps ended at 90.0 % of the exam, 100 unclipped ones at 92.5 %.
+        "grad_clip_norm": 1000.0,
         "learning_rate": 1e-3,
         "lr_schedule": "linear",
         "kl_penalty_coef": 0.1,
