@@ -66,6 +66,7 @@ class Grader:
         self._keys = GradeKeys(timeout_seconds=timeout_seconds, path=path)
         self._flights: Flights[Grade] = Flights()
         self._stats = GraderStats()
+        self._closed = False
 
     @staticmethod
     def _make(
@@ -92,6 +93,7 @@ class Grader:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._closed = True
         await self._flights.aclose()
         if self._own is not None:
             await self._own.aclose()
@@ -122,6 +124,8 @@ class Grader:
 
     async def _look_up(self, key: str, job: GradeJob) -> Grade:
         """From whoever has it: the cache, a run under way, or a new run."""
+        if self._closed:  # whatever box a run opened now, nobody would close
+            raise RuntimeError("the grader is closed")
         if key in self._flights:
             self._stats = replace(self._stats, joins=self._stats.joins + 1)
         elif (kept := self._cache.get(key)) is not None:

@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import replace
 
@@ -267,6 +267,39 @@ async def test_one_of_two_can_be_cancelled_and_both() -> None:
         # A run that was cancelled is not there to be joined.
         assert (await grader.grade(problem, submit(problem, {"rtl/dut.sv": INVERTER}))).outcome is Outcome.PASSED
     assert sandbox.open_now == 0
+
+
+class LateCaller(CountingSandbox):
+    """Somebody calls when a box of it begins to be closed."""
+
+    def __init__(self, call: Callable[[], Coroutine[None, None, object]]) -> None:
+        super().__init__()
+        self._call, self.calls = call, list[asyncio.Task[object]]()
+
+    @asynccontextmanager
+    async def open(self, spec: BoxSpec, *, pass_fds: tuple[int, ...] = ()) -> AsyncIterator[Box]:
+        async with super().open(spec, pass_fds=pass_fds) as box:
+            try:
+                yield box
+            finally:
+                self.calls.append(asyncio.create_task(self._call()))
+
+
+async def test_a_grader_that_closes_opens_no_box_for_those_who_come_late() -> None:
+    """Nobody would close it: episodes that go on when another one has failed would leave boxes behind."""
+    problem = plain()
+
+    async def late() -> object:
+        return await grader.grade(problem, submit(problem, {"rtl/dut.sv": WIRE}))
+
+    sandbox = LateCaller(late)
+    async with Grader(jobs=1, path=Path.FAST, sandbox=sandbox) as grader:
+        await grader.grade(problem, submit(problem, {"rtl/dut.sv": INVERTER}))
+        opened = sandbox.opened
+        assert (opened, sandbox.calls) == (2, [])  # the interface checker's, and the warm one
+    said = await asyncio.gather(*sandbox.calls, late(), return_exceptions=True)
+    assert [str(error) for error in said] == ["the grader is closed"] * 3
+    assert (sandbox.opened, sandbox.open_now) == (opened, 0)
 
 
 async def test_two_thousand_wait_without_files_or_boxes_and_can_be_cancelled() -> None:
