@@ -179,7 +179,7 @@ class Loop:
             level = {f"teacher/{name}": value for name, value in tested.metrics.items()}
         found = await self._test(self.client, steps_done, "eval")
         value = found.metrics.get("test/env/all/reward/total")
-        if value is not None and (self.best is None or value > self.best):
+        if value is not None and (self.best is None or value >= self.best):  # of equals the one that learned more
             self.best = value
             await self._save(f"{steps_done:06d}-best", steps_done, best=True)
         self.display.doing("training")
