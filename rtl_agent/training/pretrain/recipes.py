@@ -29,7 +29,7 @@ RECIPES: Mapping[str, Recipe] = {
     "agent": Recipe(
         "the teacher, taught to read and write files by tool calls",
         4,
-        2_500_000,
+        3_600_000,
         pairs,
         AGENTS,
         start="rtl-agent/teacher",
