@@ -38,7 +38,8 @@ def exam_sets(config: Config) -> dict[str, tuple[Problem, ...]]:
     if not config.exam_problems:
         return {}
     if config.cvdp_jsonl_path not in (GENERATED, WORKSPACES):
-        raise BadConfig(f"exam_problems needs cvdp_jsonl_path={GENERATED}: files have one held-out side, the test's")
+        wanted = f"cvdp_jsonl_path={GENERATED} or {WORKSPACES}"
+        raise BadConfig(f"exam_problems needs {wanted}: files have one held-out side, the test's")
     return _tests(config, EXAM_SEED, config.exam_problems)
 
 
@@ -94,16 +95,15 @@ def _families(config: Config) -> list[str]:
 
 
 def _drawn(config: Config) -> list[str]:
-    """The families to learn from, one as often as the emphasis on it says."""
-    families = _families(config)
-    times = dict.fromkeys(families, 1)
+    """The families to learn from, one as often as the emphasis on it says; families that are not chosen stay out."""
+    times: dict[str, int] = {}
     for part in filter(None, map(str.strip, config.emphasis.split(","))):
         name, _, count = part.partition("*")
-        if name not in times or not count.isdecimal() or not int(count):
-            wanted = f"FAMILY*TIMES with one of {', '.join(families)}"
+        if name not in TRAINED or not count.isdecimal() or not int(count):
+            wanted = f"FAMILY*TIMES with one of {', '.join(TRAINED)}"
             raise BadConfig(f"emphasis={config.emphasis}: {part!r} is no {wanted}")
         times[name] = int(count)
-    return [name for name, count in times.items() for _ in range(count)]
+    return [name for name in _families(config) for _ in range(times.get(name, 1))]
 
 
 def _named(config: Config, problems: Sequence[Problem]) -> list[Problem]:

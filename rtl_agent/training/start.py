@@ -41,7 +41,7 @@ FIXED = (
     "mode", "student", "teacher", "seed", "batch_size", "group_size", "cvdp_jsonl_path", "problems", "limit",
     "lora_rank", "renderer_name", "system", "max_tokens", "max_prompt_tokens", "temperature", "loss_fn", "num_substeps",
     "heldout", "heldout_fraction", "split_seed", "load_checkpoint_path",
-    "generated_problems", "env", "level", "extra_tools", "max_turns", "tries", "rounds", "refine_reward",
+    "generated_problems", "emphasis", "env", "level", "extra_tools", "max_turns", "tries", "rounds", "refine_reward",
     "episode_tokens", "command_seconds", "reward", "format_coef", "interface_coef", "syntax_coef", "test_coef",
 )  # fmt: skip
 

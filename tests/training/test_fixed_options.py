@@ -15,6 +15,7 @@ from rtl_agent.training.start import described, start
 @pytest.mark.parametrize(
     "changed",
     [
+        "emphasis=mux*2",
         "max_prompt_tokens=2000",
         "command_seconds=5",
         "reward=binary",

@@ -47,6 +47,8 @@ def test_some_families_can_be_learned_from_more_often_and_are_tested_on_as_ever(
     counted = Counter(problem.family for problem in sets.train)
     assert counted == {"generated_mux": 18, "generated_gray": 6}
     assert sets.tests == problem_sets(parse("rl", [*GENERATED, "problems=mux,gray"])).tests
+    others = problem_sets(parse("rl", [*GENERATED, "problems=gray", "emphasis=mux*3"])).train
+    assert {problem.family for problem in others} == {"generated_gray"}, "a preset's emphasis chooses no family"
     for wrong in ("cpu*2", "mux", "mux*0", "mux*x"):
         with pytest.raises(BadConfig, match="FAMILY\\*TIMES"):
             problem_sets(parse("rl", [*GENERATED, "problems=mux,gray", f"emphasis={wrong}"]))
