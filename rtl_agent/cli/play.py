@@ -47,7 +47,11 @@ GENERATED = ("generated", "generated-workspaces")
 
 def play(
     problem: Annotated[
-        str, typer.Argument(metavar="PROBLEM", help="A problem's id, or `generated`, `generated:FAMILY`.")
+        str,
+        typer.Argument(
+            metavar="PROBLEM",
+            help="A problem's id, or `generated`, `generated:FAMILY`, `generated-workspaces` (with --env agentic).",
+        ),
     ],
     model: ModelName,
     source: Annotated[str, typer.Option("--problems", help="`bundled`, a JSONL file, or a folder.")] = "bundled",

@@ -42,7 +42,7 @@ def problem_set(
     specification in a file; anything else is `bundled`, a file or a folder."""
     head, _, names = source.partition(":")
     if head in (GENERATED, WORKSPACES):
-        found = _generated(names, limit)
+        found = _generated(head, names, limit)
     else:
         found = load_problems(source, skip_bad=skip_bad, on_bad=on_bad)
     if head == WORKSPACES:
@@ -64,7 +64,7 @@ def problem_set(
     return ProblemSet(tuple(kept[: limit or None]), tuple(left_out))
 
 
-def _generated(names: str, limit: int) -> list[Problem]:
+def _generated(head: str, names: str, limit: int) -> list[Problem]:
     if names == NEW:
         families: tuple[str, ...] = HELD_OUT_WHOLE
     else:
@@ -72,7 +72,7 @@ def _generated(names: str, limit: int) -> list[Problem]:
     try:
         return generate(TEST_SEED, limit or PER_FAMILY * len(families), families=families, split=Split.HELD_OUT)
     except UnknownFamily as error:
-        raise EvaluationError(f"{GENERATED}:{names}: {error}; `{GENERATED}:{NEW}` are those held out whole") from error
+        raise EvaluationError(f"{head}:{names}: {error}; `{head}:{NEW}` are those held out whole") from error
 
 
 def _why_not(problem: Problem, env: str) -> str:

@@ -96,6 +96,7 @@ def test_errors_are_left_out_and_told_by_the_exit_code(rtl_agent: RunCommand, se
     ("words", "sentence"),
     [
         (["eval", "generated:nothing", "--model", "m"], "no family 'nothing'"),
+        (["eval", "generated-workspaces:nothing", "--model", "m"], "generated-workspaces:nothing: "),
         (["eval", "nowhere.jsonl", "--model", "m"], "does not exist"),
         (["eval", "bundled", "--model", "m", "--env", "chat"], "choose from single, refine, agentic"),
         (["eval", "bundled", "--model", "m", "-k", "5"], "needs --samples 5"),
