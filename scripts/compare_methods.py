@@ -206,12 +206,21 @@ def _draw(known: list[Method], found: dict[str, list[dict[str, Any]]], axis: str
     figure.savefig(RESULTS / f"by_{axis}.png", dpi=110)
 
 
+def _part(text: str) -> tuple[int, int]:
+    part, _, parts = text.partition("/")
+    if not (part.isdecimal() and parts.isdecimal() and 1 <= int(part) <= int(parts)):
+        raise argparse.ArgumentTypeError(f"{text!r} is no PART/PARTS, such as 2/3")
+    return int(part), int(parts)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("run", "write", "list"))
     parser.add_argument("--only", default="*", help="methods by name or glob")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    parser.add_argument("--part", default="1/1", help="2/3: of every three jobs the second, for processes side by side")
+    parser.add_argument(
+        "--part", type=_part, default="1/1", help="2/3: of every three jobs the second, for processes side by side"
+    )
     parser.add_argument("--minutes", type=float, default=float("inf"), help="start no job after so long")
     parser.add_argument("--runs", type=Path, default=ROOT / "runs" / "comparison")
     options = parser.parse_args()
@@ -220,7 +229,7 @@ def main() -> int:
     jobs = [
         (method, seed) for seed in options.seeds for method in METHODS if fnmatch.fnmatch(method.name, options.only)
     ]
-    part, parts = map(int, options.part.split("/"))
+    part, parts = options.part
     jobs = jobs[part - 1 :: parts]
     for number, (method, seed) in enumerate(jobs, 1):
         done = (RESULTS / f"{method.name}-{seed}.json").is_file()
