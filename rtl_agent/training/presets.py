@@ -65,7 +65,7 @@ PRESETS: Mapping[str, Mapping[str, object]] = {
         "exam_problems": 120,
         "save_every": 40,
     },
-    # A student learns from the agent to call the shell: the first turn only, which a call fits in.
+    # The student, which knows calls that write, learns from the agent to read the specification by one: a first turn.
     "calls": {
         **_EMBEDDED,
         "env": "agentic",
