@@ -11,6 +11,7 @@ from rtl_agent.training.sources import TEST
 
 PARTS = 4  # of a run, to see whether it rises steadily
 SLACK = 0.02  # of reward, between two parts
+ROUNDING = 1e-9  # 119 of 120 less 113 of 120 is a hair over 5 points in binary
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ def criteria(run: RunRecord, exam: dict[str, dict[str, dict[str, Result]]]) -> l
     if after and teacher:
         behind = teacher.pass_rate - after.pass_rate
         found.append(
-            Criterion("matches its teacher", "at most 5 points behind", f"{100 * behind:+.1f} points", behind <= 0.05)
+            Criterion("matches its teacher", "at most 5 points behind", f"{100 * behind:+.1f} points", behind <= 0.05 + ROUNDING)
         )
     rewards = [value for _, value in run.series(REWARD)]
     if len(rewards) >= PARTS:

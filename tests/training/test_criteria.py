@@ -43,6 +43,7 @@ def test_a_run_that_reaches_everything_meets_everything() -> None:
         ({"after": result(0.85, 1.31)}, {"pass rate", "matches its teacher"}),
         ({"after": result(0.93, 1.29)}, {"total reward"}),
         ({"teacher": result(0.99, 1.39)}, {"matches its teacher"}),
+        ({"teacher": result(119 / 120, 1.39), "after": result(113 / 120, 1.34)}, set()),
     ],
 )
 def test_each_criterion_can_be_missed(changed: dict[str, dict[str, dict[str, Result]]], missed: set[str]) -> None:
