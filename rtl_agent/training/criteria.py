@@ -41,9 +41,8 @@ def criteria(run: RunRecord, exam: dict[str, dict[str, dict[str, Result]]]) -> l
         ]
     if after and teacher:
         behind = teacher.pass_rate - after.pass_rate
-        found.append(
-            Criterion("matches its teacher", "at most 5 points behind", f"{100 * behind:+.1f} points", behind <= 0.05 + ROUNDING)
-        )
+        near = behind <= 0.05 + ROUNDING
+        found.append(Criterion("matches its teacher", "at most 5 points behind", f"{100 * behind:+.1f} points", near))
     rewards = [value for _, value in run.series(REWARD)]
     if len(rewards) >= PARTS:
         parts = parts_of(rewards)
