@@ -74,7 +74,7 @@ def demo(
 
 
 def _exam(found: "dict[str, dict[str, dict[str, Result]]]") -> Table:
-    table = Table("problems", "who", "pass, greedy", "reward", "pass at temperature 1", title="Exam, once")
+    table = Table("problems", "who", "pass, greedy", "reward", "pass at temperature 1", title="Exam")
     for name, described in _SETS.items():
         for who, called in _WHO.items():
             ways = found.get(who, {}).get(name)
@@ -92,7 +92,7 @@ def _exam(found: "dict[str, dict[str, dict[str, Result]]]") -> Table:
 
 
 def _criteria(checked: "list[Criterion]") -> Table:
-    table = Table("criterion", "wanted", "found", "", title="Success, as the first experiments defined it")
+    table = Table("criterion", "wanted", "found", "", title="Success")
     for one in checked:
         table.add_row(one.name, one.wanted, one.found, "[green]met[/]" if one.met else "[bold red]not met[/]")
     return table

@@ -228,13 +228,12 @@ def generate(seed: Seed = 0, count: Count = 10, families: Families = None, split
 
 @app.command()
 def mutate(seed: Seed = 0, count: Count = 10, families: Families = None, split: GeneratedSide = Split.TRAIN) -> None:
-    """Write near misses of the same problems' references to stdout, a JSON line each, and the habitual answer."""
+    """Write near misses of the same problems' references to stdout, and the habitual answer: `grade --response`."""
     for instance in _generated(seed, count, families, split):
-        head = {"id": identifier(instance), "target": instance.target}
-        typer.echo(json.dumps({**head, "name": "habitual", "design": habitual_answer(instance)}))
-        for mutant in mutants(instance):
-            if not mutant.may_be_equivalent:
-                typer.echo(json.dumps({**head, "name": mutant.name, "design": mutant.design}))
+        designs = {"habitual": habitual_answer(instance)}
+        designs |= {mutant.name: mutant.design for mutant in mutants(instance) if not mutant.may_be_equivalent}
+        for name, design in designs.items():
+            typer.echo(json.dumps({"id": identifier(instance), "name": name, "files": {instance.target: design}}))
 
 
 def _generated(seed: int, count: int, families: list[str] | None, split: Split) -> list[Instance]:

@@ -36,7 +36,7 @@ class Config:
     generated_problems: int = chz.field(default=800, doc="how many problems `generated` draws")
     emphasis: str = chz.field(default="", doc="families that `generated` draws more often to learn from: alu*4,mux*2")
     limit: int = chz.field(default=0, doc="only the first so many problems; 0 for all")
-    system: str = chz.field(default="default", doc="the system message: default or spec-aware")
+    system: str = chz.field(default="default", doc="the system message: default, spec-aware or short")
     heldout_fraction: float = chz.field(default=0.2, doc="share of families that is held out")
     split_seed: int = chz.field(default=0, doc="which families are held out")
     heldout: bool = chz.field(default=True, doc="keep the held-out families for evaluation; false trains on all")
@@ -100,6 +100,7 @@ class Config:
     eval_samples: int = chz.field(default=1, doc="answers to each held-out problem")
     eval_temperature: float = chz.field(default=0.0, doc="of sampling in evaluations; 0: the likeliest token")
     exam_problems: int = chz.field(default=0, doc="before and after, an exam of so many other problems (`generated`)")
+    exam_seed: int = chz.field(default=91_000, doc="which problems the exam has; the same for every seed of a run")
     exam_of: str = chz.field(default="before,after,teacher", doc="who takes it")
     exam_samples: int = chz.field(default=1, doc="answers at temperature 1 to each problem of the exam")
     save_every: int = chz.field(default=5, doc="checkpoint every so many steps; 0: at the end only")
@@ -116,7 +117,7 @@ class Config:
 
     @property
     def teacher(self) -> str:
-        """"" without one."""
+        """ "" without one."""
         return ""
 
     def weights(self) -> RewardWeights:

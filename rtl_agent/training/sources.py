@@ -13,7 +13,7 @@ from rtl_agent.training.errors import BadConfig
 
 GENERATED, WORKSPACES = "generated", "generated-workspaces"  # the latter with the specification in a file
 TEST, NEW = "test", "new"  # prefixes of metrics: problems of the held-out side, and families never trained on
-TEST_SEED, EXAM_SEED = 77_000, 88_000
+TEST_SEED = 77_000
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def exam_sets(config: Config) -> dict[str, tuple[Problem, ...]]:
     if config.cvdp_jsonl_path not in (GENERATED, WORKSPACES):
         wanted = f"cvdp_jsonl_path={GENERATED} or {WORKSPACES}"
         raise BadConfig(f"exam_problems needs {wanted}: files have one held-out side, the test's")
-    return _tests(config, EXAM_SEED, config.exam_problems)
+    return _tests(config, config.exam_seed, config.exam_problems)
 
 
 def _read(config: Config) -> ProblemSets:

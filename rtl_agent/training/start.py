@@ -43,6 +43,7 @@ FIXED = (
     "heldout", "heldout_fraction", "split_seed", "load_checkpoint_path",
     "generated_problems", "emphasis", "env", "level", "extra_tools", "max_turns", "tries", "rounds", "refine_reward",
     "episode_tokens", "command_seconds", "reward", "format_coef", "interface_coef", "syntax_coef", "test_coef",
+    "exam_seed",
 )  # fmt: skip
 
 

@@ -56,8 +56,12 @@ def test_a_setback_and_a_distance_that_stays_are_said() -> None:
     assert not found["teacher KL"]
 
 
-def test_what_was_not_measured_is_not_claimed() -> None:
-    assert met(run([], []), {}) == {}
+def test_what_was_not_measured_is_not_met() -> None:
+    found = criteria(run([], []), {})
+    assert len(found) == 8
+    assert {(one.found, one.met) for one in found} == {("not measured", False)}
+    without_exam = met(RISING, {})
+    assert {name for name, fine in without_exam.items() if fine} == {"steady improvement", "teacher KL"}
 
 
 def test_quarters() -> None:

@@ -28,7 +28,8 @@ def test_mutate_writes_the_near_misses_of_the_same_problems():
     problems = generate(4, 2, families=["mux"])
     assert list(dict.fromkeys(line["id"] for line in lines)) == [problem.id for problem in problems]
     for instance, problem in zip(drawn(4, 2, families=["mux"]), problems, strict=True):
-        given = {line["name"]: line["design"] for line in lines if line["id"] == problem.id}
+        assert {target for line in lines if line["id"] == problem.id for target in line["files"]} == {instance.target}
+        given = {line["name"]: line["files"][instance.target] for line in lines if line["id"] == problem.id}
         assert given.pop("habitual").startswith(f"module {instance.spec.module} (")
         assert given == {mutant.name: mutant.design for mutant in mutants(instance) if not mutant.may_be_equivalent}
 
