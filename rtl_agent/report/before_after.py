@@ -1,6 +1,6 @@
 """Which held-out problems tell most of what a run learned, with everybody's answer to each."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,14 @@ class Compared:
     before: Shown
     after: Shown
     teacher: Shown | None
-    reference: str | None
+    reference_files: Mapping[str, str]
+
+    @property
+    def reference(self) -> str | None:
+        """One file as it is; several one after the other, each under its name."""
+        if len(self.reference_files) <= 1:
+            return next(iter(self.reference_files.values()), None)
+        return "\n".join(f"// {path}\n{text}" for path, text in self.reference_files.items())
 
     @property
     def learned(self) -> bool:
@@ -105,13 +112,9 @@ def _case(asked: Mapping[str, Any], before: Shown, after: Shown, teacher: Shown 
         before=before,
         after=after,
         teacher=teacher,
-        reference=_reference(asked.get("reference")),
+        reference_files=_files(asked.get("reference")),
     )
 
 
-def _reference(files: Any) -> str | None:
-    """One file as it is; several one after the other, each under its name."""
-    if not isinstance(files, Mapping) or not files:
-        return None
-    texts: Sequence[tuple[str, str]] = [(str(path), str(text)) for path, text in files.items()]
-    return texts[0][1] if len(texts) == 1 else "\n".join(f"// {path}\n{text}" for path, text in texts)
+def _files(reference: Any) -> Mapping[str, str]:
+    return {str(path): str(text) for path, text in reference.items()} if isinstance(reference, Mapping) else {}

@@ -23,7 +23,9 @@ class Shown:
     failing_tests: tuple[str, ...]
     diagnostics: tuple[str, ...]
     interface_valid: bool | None  # None where it could not be judged
-    interface: tuple[str, ...]  # how it differs from the one that was asked for
+    interface: tuple[str, ...]  # how it differs from what the tests need, in the grader's words
+    files: Mapping[str, str]  # of a workspace; empty where the answer is the design
+    differences: tuple[str, ...] | None = None  # to the reference's interface; None where they were not compared
 
     @property
     def passed(self) -> bool:
@@ -33,6 +35,20 @@ class Shown:
     def counts(self) -> bool:
         """An episode that was lost, or that the grader failed on, says nothing of the model."""
         return self.outcome != "error"
+
+    @property
+    def code(self) -> str:
+        """The first block of code, or all of an answer that has none. By lines: answers may be long and hostile."""
+        inside: list[str] | None = None
+        for line in self.answer.splitlines():
+            fence = line.strip().startswith("```")
+            if fence and inside is not None:
+                return "\n".join(inside)
+            if fence:
+                inside = []
+            elif inside is not None:
+                inside.append(line)
+        return self.answer if inside is None else ""
 
 
 def shown(episode: Mapping[str, Any]) -> Shown:
@@ -63,6 +79,7 @@ def shown(episode: Mapping[str, Any]) -> Shown:
         diagnostics=tuple(_diagnostic(diagnostic) for diagnostic in _list(grade.get("diagnostics"))),
         interface_valid=valid if isinstance(valid, bool) else None,
         interface=tuple(_words(note) for note in _list(interface.get("notes"))) if valid is False else (),
+        files={path: text for path, text in _mapping(episode.get("files")).items() if isinstance(text, str)},
     )
 
 

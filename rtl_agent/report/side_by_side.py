@@ -9,7 +9,7 @@ from rtl_agent.report.line_marks import MarkedLine, MarkedText, marked, unmarked
 from rtl_agent.report.markup import Markup, join, tag
 from rtl_agent.report.words import counted, cut
 
-_MOST_REASONS, _MOST_LETTERS = 4, 400
+_MOST_REASONS, _MOST_DIFFERENCES, _MOST_LETTERS = 4, 12, 400
 _FENCED = re.compile(r"```[^\n`]*\n([^`]*?)\n?```")
 
 
@@ -63,7 +63,7 @@ def _answer(title: str, episode: Shown, reference: str | None, when: str = "") -
     """Five parts in every column, so that the code of all begins at one height."""
     outcome = tag("span", episode.outcome or "not graded", class_="good" if episode.passed else "bad")
     reward = "no reward" if episode.reward is None else f"reward {episode.reward:.3g}"
-    right_ports = episode.interface_valid and not episode.passed
+    right_ports = episode.differences == () and not episode.interface and not episode.passed
     code = marked(_design(episode.answer), reference)
     return tag(
         "section",
@@ -76,13 +76,17 @@ def _answer(title: str, episode: Shown, reference: str | None, when: str = "") -
 
 
 def _faults(episode: Shown) -> Markup:
-    """A wrong interface is why nothing else worked; without one, what the tests said."""
-    faults = episode.interface or (() if episode.passed else episode.reasons)
-    if not faults:
+    """A wrong interface is why nothing else worked: compared with the reference's, else in the grader's words.
+
+    Without one, what the tests said.
+    """
+    interface = episode.differences or episode.interface
+    faults, most = (interface, _MOST_DIFFERENCES) if interface else (episode.reasons, _MOST_REASONS)
+    if not faults or (episode.passed and not interface):
         return tag("div")
-    rows = [tag("li", cut(fault, _MOST_LETTERS)) for fault in faults[:_MOST_REASONS]]
-    if len(faults) > _MOST_REASONS:
-        rows.append(tag("li", f"and {len(faults) - _MOST_REASONS} more"))
+    rows = [tag("li", cut(fault, _MOST_LETTERS)) for fault in faults[:most]]
+    if len(faults) > most:
+        rows.append(tag("li", f"and {len(faults) - most} more"))
     return tag("ul", *rows, class_="faults")
 
 

@@ -30,7 +30,7 @@ def answer(name: str, step: int, *, passed: bool) -> dict[str, Any]:
 
 def case(name: str, before: bool, after: bool, *, family: str = "f", is_new: bool = False) -> Compared:
     first, last = shown(answer(name, 0, passed=before)), shown(answer(name, 9, passed=after))
-    return Compared(name, family, is_new, "", first, last, None, None)
+    return Compared(name, family, is_new, "", first, last, None, {})
 
 
 def write(path: Path, *, teacher: bool = True, evaluations: tuple[int, ...] = (0, 5, 10)) -> Path:
