@@ -8,6 +8,8 @@ from rtl_agent.report import svg
 from rtl_agent.report.before_after import Compared
 from rtl_agent.report.charts import Chart
 from rtl_agent.report.episodes import Digest
+from rtl_agent.report.exam import Checked, Exam
+from rtl_agent.report.exam_view import exam_view
 from rtl_agent.report.markup import Markup, join, tag
 from rtl_agent.report.rollout_view import examples, problems_view
 from rtl_agent.report.side_by_side import before_and_after
@@ -31,7 +33,13 @@ _FACTS = {
 
 
 def render(
-    run: RunRecord, charts: list[Chart], training: Digest, held_out: Digest, compared: Sequence[Compared] = ()
+    run: RunRecord,
+    charts: list[Chart],
+    training: Digest,
+    held_out: Digest,
+    compared: Sequence[Compared],
+    exam: Exam,
+    criteria: Sequence[Checked],
 ) -> str:
     style = Markup((files("rtl_agent.report") / "page.css").read_text())
     head = tag(
@@ -47,6 +55,7 @@ def render(
         tag("h1", run.name),
         _state(run),
         _facts(run),
+        exam_view(exam, criteria),
         _curves(charts),
         before_and_after(compared),
         _problems("Held-out problems", held_out),

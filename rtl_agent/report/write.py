@@ -7,6 +7,7 @@ from rtl_agent.report.against_reference import against_references
 from rtl_agent.report.before_after import compared
 from rtl_agent.report.charts import charts_of
 from rtl_agent.report.episodes import digest
+from rtl_agent.report.exam import read_criteria, read_exam
 from rtl_agent.report.interface import ReadInterfaces
 from rtl_agent.report.page import render
 from rtl_agent.report.png import can_draw, write_curves
@@ -33,7 +34,8 @@ def write_report(path: str | Path, *, curves: bool = True, read_interfaces: Read
     cases = compared(run)
     if read_interfaces is not None:
         cases = against_references(cases, read_interfaces)
-    text = render(run, charts, digest(run.episodes()), digest(run.episodes("eval")), cases)
+    training, held_out = digest(run.episodes()), digest(run.episodes("eval"))
+    text = render(run, charts, training, held_out, cases, read_exam(run.path), read_criteria(run.path))
     write_whole(page, text.encode(errors="replace"))
     drawn = write_curves(charts, run.path / "curves") if curves and can_draw() else []
     return Report(page, tuple(drawn), curves_left_out=bool(charts) and curves and not can_draw())
