@@ -12,6 +12,7 @@ from rich.table import Column, Table
 
 from rtl_agent.cli import console
 from rtl_agent.cli.console import AsJson
+from rtl_agent.report.exam import SETS, WHO, Exam, read_exam
 from rtl_agent.runs import RunError, RunRecord, compare, flatten, list_runs, read_run, summarise
 
 REWARD, PASS_RATE, HELD_OUT = "env/all/reward/total", "env/all/pass_rate", "test/env/all/pass_rate"
@@ -91,14 +92,16 @@ def list_(
 
 @app.command()
 def show(run: RunPath, as_json: AsJson = False) -> None:
-    """One run: its config, its checkpoints, and each metric at first, at last, and over time."""
+    """One run: its config, its exam, its checkpoints, and each metric at first, at last, and over time."""
     record = read_run(find_run(run))
+    exam = read_exam(record.path)
     metrics = {name: record.series(name) for name in record.metric_names()}
     if as_json:
         console.print_json(
             {
                 **about(record),
                 "config": _encodable(record.config),
+                "exam": _encodable(_exam_rates(exam)),
                 "metrics": {name: summarise(record, name).__dict__ for name, series in metrics.items() if series},
                 "checkpoints": [checkpoint.to_json() for checkpoint in record.checkpoints],
             }
@@ -110,6 +113,7 @@ def show(run: RunPath, as_json: AsJson = False) -> None:
     for name, value in flatten(record.config):
         config.add_row(_words(name), _words(value))
     console.out.print(config)
+    _print_exam(exam)
     if not record.metrics:
         console.out.print("no step has been done yet")
         return
@@ -154,6 +158,30 @@ def compare_(a: RunPath, b: RunPath, as_json: AsJson = False) -> None:
         difference = "" if pair.change is None else f"{pair.change:+.4g}"
         metrics.add_row(_words(pair.name), *map(_number, cells), difference)
     console.out.print(metrics if comparison.metrics else "neither run has metrics")
+
+
+def _exam_rates(exam: Exam) -> dict[str, Any]:
+    """Set -> who -> pass rates and reward."""
+    return {
+        name: {
+            who: {"greedy": found.greedy, "temperature_1": found.sampled, "reward": found.reward}
+            for who, found in people.items()
+        }
+        for name, people in exam.items()
+    }
+
+
+def _print_exam(exam: Exam) -> None:
+    if not exam:
+        return
+    table = Table(
+        "problems", "who", "pass, greedy", "pass, temperature 1", "reward", title="exam", title_justify="left"
+    )
+    for name, people in exam.items():
+        for who, found in people.items():
+            rates = ("" if rate is None else f"{100 * rate:.1f} %" for rate in (found.greedy, found.sampled))
+            table.add_row(_words(SETS.get(name, name)), WHO[who], *rates, _number(found.reward))
+    console.out.print(table)
 
 
 def _print_checkpoints(run: RunRecord) -> None:

@@ -60,6 +60,22 @@ def test_show_by_name_and_by_path(folder: Path) -> None:
     assert shown["metrics"]["env/all/pass_rate"] == {"last": 0.1, "recent": pytest.approx(0.1)}
 
 
+def test_show_tells_the_exam_where_there_was_one(folder: Path, tmp_path: Path) -> None:
+    assert "exam" not in rtl_agent("runs", "show", "low", folder=folder).stdout
+    run = tmp_path / "run"
+    Run.create(run, {}, if_exists="raise").close()
+    rates = {"rates": {"pass_rate": 0.908, "reward/total": 1.308}}
+    (run / "exam.json").write_text(json.dumps({"after": {"test": {"greedy": rates}, "\x1b[2J": {"greedy": rates}}}))
+    done = rtl_agent("runs", "show", run, folder=folder)
+    assert "student after" in done.stdout
+    assert "90.8 %" in done.stdout
+    assert "\x1b" not in done.stdout
+    shown = as_json("runs", "show", run, folder=folder)["exam"]
+    assert shown["test"] == {"after": {"greedy": 0.908, "temperature_1": None, "reward": 1.308}}
+    (run / "exam.json").write_text("{")
+    assert as_json("runs", "show", run, folder=folder)["exam"] == {}
+
+
 def test_compare(folder: Path) -> None:
     assert "+0.1" in rtl_agent("runs", "compare", "low", "high", folder=folder).stdout
     compared = as_json("runs", "compare", "low", "high", folder=folder)
