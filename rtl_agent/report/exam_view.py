@@ -14,9 +14,10 @@ _ABOUT = (
 
 def exam_view(exam: Exam, criteria: Sequence[Checked]) -> Markup | None:
     """None where there was no exam, and nothing was checked."""
-    parts = []
+    parts: list[Markup | None] = []
     if exam:
-        parts += [tag("h2", "Exam"), tag("p", _ABOUT, class_="soft"), _rates(exam), *map(_families, exam.values())]
+        parts += [tag("h2", "Exam"), tag("p", _ABOUT, class_="soft"), _rates(exam)]
+        parts += [_families(name, people) for name, people in exam.items()]
     if criteria:
         parts += [tag("h2", "Criteria of success"), _criteria(criteria)]
     return join(*parts) if parts else None
@@ -42,19 +43,19 @@ def _asked(name: str, people: Mapping[str, Answered]) -> str:
     return described if problems is None else f"{counted(problems, 'problem')} of {described}"
 
 
-def _families(people: Mapping[str, Answered]) -> Markup | None:
+def _families(name: str, people: Mapping[str, Answered]) -> Markup | None:
     """Greedy pass rates, one line for each family."""
-    names = sorted({name for answered in people.values() for name in answered.families})
-    if not names:
+    families = sorted({family for answered in people.values() for family in answered.families})
+    if not families:
         return None
-    head = tag("tr", tag("th", "pass rate by family, greedy"), *(tag("th", WHO[who]) for who in people))
+    head = tag("tr", tag("th", f"greedy pass rate, {SETS.get(name, name)}"), *(tag("th", WHO[who]) for who in people))
     rows = [
         tag(
             "tr",
-            tag("td", name, class_="name"),
-            *(tag("td", _bar(answered.families.get(name)), class_="share") for answered in people.values()),
+            tag("td", family, class_="name"),
+            *(tag("td", _bar(answered.families.get(family)), class_="share") for answered in people.values()),
         )
-        for name in names
+        for family in families
     ]
     return _table(head, rows)
 

@@ -60,29 +60,37 @@ def _names(asked: Sequence[Port], written: Sequence[Port]) -> Iterator[str]:
     instead = _pairs(missing, spare)
     for _, port in missing:
         other = instead.get(port.name)
-        yield f"`{port.name}` is missing" + (f"; `{other}` is not asked for" if other else "")
-    yield from (f"`{port.name}` is not asked for" for _, port in spare if port.name not in instead.values())
+        sizes = (_size(port), _size(other)) if other and other.width != port.width else ("", "")
+        yield f"`{port.name}`{sizes[0]} is missing" + (f"; `{other.name}`{sizes[1]} is not asked for" if other else "")
+    yield from (f"`{port.name}` is not asked for" for _, port in spare if port not in instead.values())
 
 
-def _pairs(missing: Sequence[tuple[int, Port]], spare: Sequence[tuple[int, Port]]) -> dict[str, str]:
-    """Each port at most once, of one direction, best pairs first: like names, else near places in the list."""
+def _size(port: Port) -> str:
+    return f" ({port.width} {'bit' if port.width == 1 else 'bits'})" if port.width else ""
+
+
+def _pairs(missing: Sequence[tuple[int, Port]], spare: Sequence[tuple[int, Port]]) -> dict[str, Port]:
+    """What stands beside what is missing: of one direction, like names first, then near places in the list."""
     ranked = sorted(
-        (-_alike(want.name, port.name), abs(at - place), at, place, want.name, port.name)
+        (-_alike(want.name, port.name), abs(at - place), at, place)
         for at, want in missing
         for place, port in spare[:_MOST_PAIRED]
         if want.direction == port.direction
     )
-    pairs: dict[str, str] = {}
-    for *_, want, name in ranked:
-        if want not in pairs and name not in pairs.values():
-            pairs[want] = name
+    wanted, found = dict(missing), dict(spare)
+    pairs: dict[str, Port] = {}
+    for *_, at, place in ranked:
+        if wanted[at].name not in pairs and found[place] not in pairs.values():
+            pairs[wanted[at].name] = found[place]
     return pairs
 
 
 def _alike(a: str, b: str) -> float:
-    """From 0 to 1. Less than half of the letters in common is chance; a reset is a reset by whatever name."""
+    """From 0 to 1. Less than half of the letters in common, or a single one, is chance; a reset is a reset."""
+    if is_like_a_reset(a) and is_like_a_reset(b):
+        return 1.0
     ratio = SequenceMatcher(None, a.lower(), b.lower()).ratio()
-    return max(ratio if ratio >= 0.5 else 0.0, 0.9 * (is_like_a_reset(a) and is_like_a_reset(b)))
+    return ratio if ratio >= 0.5 and min(len(a), len(b)) > 1 else 0.0
 
 
 def _shapes(asked: Sequence[Port], written: Sequence[Port]) -> Iterator[str]:

@@ -42,6 +42,11 @@ def test_unlike_names_are_paired_by_place_and_resets_with_resets() -> None:
     assert said == ("`clk` is missing; `tick` is not asked for", "`reset` is missing; `rst_n` is not asked for")
 
 
+def test_widths_are_told_where_they_differ_as_well() -> None:
+    said = written(Port("result", "output", 8), without=["grant"])
+    assert said == ("`grant` (6 bits) is missing; `result` (8 bits) is not asked for",)
+
+
 def test_an_input_does_not_stand_for_an_output() -> None:
     said = written(Port("valid_in", "input", 1), without=["valid"])
     assert said == ("`valid` is missing", "`valid_in` is not asked for")
