@@ -1,7 +1,9 @@
 """`rtl-agent demo`: a small student learns from a small teacher to read specifications, while one watches."""
 
+import json
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,8 +13,8 @@ from rich.table import Table
 from rtl_agent.cli import console
 from rtl_agent.cli.demo_grade import demo_grade
 from rtl_agent.cli.train import ensure_packages
-from rtl_agent.report import write_report
-from rtl_agent.runs import read_run
+from rtl_agent.report import CRITERIA, write_report
+from rtl_agent.runs import read_run, write_whole
 
 if TYPE_CHECKING:
     from rtl_agent.training.criteria import Criterion
@@ -23,9 +25,9 @@ app.command("grade")(demo_grade)
 
 _ABOUT = (
     "A student of 1.1 million weights writes Verilog by habit: rst_n, customary port names, default widths, whatever "
-    "the specification says. A teacher of 2.7 million reads it. The student answers, the grader simulates "
-    "every answer, the teacher says how likely it finds each of the student's own tokens, and the student learns from "
-    "both.\n"
+    "the specification says. A teacher of 2.7 million reads it. The student answers; the teacher says of each "
+    "of the student's own tokens how likely it is and what should stand there, and from that the student learns; the "
+    "grader simulates every answer, which shows whether it does.\n"
 )
 _WHO = {"before": "student before", "after": "student after", "teacher": "teacher"}
 _SETS = {"test": "trained families, unseen instances", "new": "families held out whole (no target)"}
@@ -63,6 +65,7 @@ def demo(
     console.out.print(_exam(found))
     checked = criteria(read_run(path), found)
     console.out.print(_criteria(checked))
+    write_whole(path / CRITERIA, json.dumps([asdict(one) for one in checked], indent=1).encode())
     minutes, page = (time.monotonic() - began) / 60, write_report(path).page
     console.out.print(f"{minutes:.1f} minutes. Look at what it wrote, before and after: {page}", highlight=False)
     console.out.print(

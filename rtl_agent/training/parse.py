@@ -81,7 +81,7 @@ def check(config: Config) -> None:
 def warnings(config: Config) -> list[str]:
     """What will work, but hardly as meant."""
     found = []
-    if config.group_size == 1 and config.mode != "supervised":
+    if config.group_size == 1 and config.reward_coef and config.mode != "supervised":
         found.append(
             "group_size=1: the reward has no effect, because it is compared with the mean of its own group; "
             "use 4 or more"
