@@ -12,6 +12,7 @@ from rich.table import Table
 
 from rtl_agent.cli import console
 from rtl_agent.cli.demo_grade import demo_grade
+from rtl_agent.cli.interfaces import read_interfaces
 from rtl_agent.cli.train import ensure_packages
 from rtl_agent.report import CRITERIA, write_report
 from rtl_agent.runs import read_run, write_whole
@@ -66,7 +67,7 @@ def demo(
     checked = criteria(read_run(path), found)
     console.out.print(_criteria(checked))
     write_whole(path / CRITERIA, json.dumps([asdict(one) for one in checked], indent=1).encode())
-    minutes, page = (time.monotonic() - began) / 60, write_report(path).page
+    minutes, page = (time.monotonic() - began) / 60, write_report(path, read_interfaces=read_interfaces).page
     console.out.print(f"{minutes:.1f} minutes. Look at what it wrote, before and after: {page}", highlight=False)
     console.out.print(
         f"Ask it more:  rtl-agent eval generated --model {path}   Everything of the run: rtl-agent runs show {path}",
