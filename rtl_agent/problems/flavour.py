@@ -11,6 +11,7 @@ Never by trying until one passes: a wrong design may pass under the wrong genera
 
 import ast
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from rtl_agent.problems.harness import Flavour
 
@@ -24,7 +25,7 @@ _TIMED = frozenset({"Clock", "Timer", "with_timeout", "get_sim_time", "get_sim_s
 
 def flavour_of(files: Mapping[str, str]) -> Flavour:
     """The generation to run these harness files with."""
-    signs = {sign for path, text in files.items() if path.endswith(".py") for sign in _signs(text)}
+    signs = {sign for path, text in files.items() if path.endswith(".py") for sign in _all_signs(text)}
     if "only-2" in signs:
         return Flavour.COCOTB_2
     if "only-1" in signs:
@@ -32,6 +33,11 @@ def flavour_of(files: Mapping[str, str]) -> Flavour:
     if "runner-1" in signs and "runner-2" not in signs:
         return Flavour.COCOTB_1
     return Flavour.COCOTB_2
+
+
+@lru_cache(maxsize=64)  # generated problems share their files: parsing them was a third of making one
+def _all_signs(text: str) -> frozenset[str]:
+    return frozenset(_signs(text))
 
 
 def _signs(text: str) -> Iterator[str]:
