@@ -70,7 +70,8 @@ def demo(
     minutes, page = (time.monotonic() - began) / 60, write_report(path, read_interfaces=read_interfaces).page
     console.out.print(f"{minutes:.1f} minutes. Look at what it wrote, before and after: {page}", highlight=False)
     console.out.print(
-        f"Ask it more:  rtl-agent eval generated --model {path}   Everything of the run: rtl-agent runs show {path}",
+        f"Ask it more:  rtl-agent eval generated --model {path} --checkpoint last\n"
+        f"Everything of the run:  rtl-agent runs show {path}",
         highlight=False,
     )
     if not all(one.met for one in checked):

@@ -1,0 +1,73 @@
+"""The comparison's table is made of its results alone, and says where there are none."""
+
+import importlib.util
+import json
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+SCRIPT = Path(__file__).parents[2] / "scripts" / "compare_methods.py"
+
+
+@pytest.fixture
+def compare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    spec = importlib.util.spec_from_file_location("compare_methods", SCRIPT)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    monkeypatch.setattr(module, "RESULTS", tmp_path)
+    monkeypatch.setattr(module, "PAGE", tmp_path / "page.md")
+    module.PAGE.write_text(f"Before.\n{module.BEGIN}\nold\n{module.END}\nAfter.\n")
+    return module
+
+
+def result(method: str, seed: int, passed: float, points: list[tuple[float, float, float]]) -> dict[str, Any]:
+    rates = {"rates": {"pass_rate": passed}, "pass_at_k": 1.0}
+    curve = [{"cpu": cpu, "tokens": tokens, "pass": share} for cpu, tokens, share in points]
+    return {"method": method, "seed": seed, "curve": curve, "exam": {"test": {"greedy": rates, "sampled": rates}}}
+
+
+def keep(compare: ModuleType, *results: dict[str, Any]) -> None:
+    for one in results:
+        (compare.RESULTS / f"{one['method']}-{one['seed']}.json").write_text(json.dumps(one))
+
+
+def test_the_table_has_mean_and_spread_and_what_was_reached_at_equal_cost(compare: ModuleType) -> None:
+    keep(
+        compare,
+        result("reward", 0, 0.4, [(0, 0, 0.0), (100, 1000, 0.5)]),
+        result("reward", 1, 0.6, [(0, 0, 0.0), (100, 1000, 0.5)]),
+        result("reverse", 0, 0.9, [(0, 0, 0.0), (200, 2000, 1.0)]),
+        result("supervised", 0, 0.9, [(0, 0, 0.0), (40, 0, 0.9)]),
+    )
+    compare.write()
+    page = compare.PAGE.read_text()
+    assert page.startswith("Before.\n")
+    assert page.endswith("\nAfter.\n")
+    assert "old" not in page
+    assert "at 100 CPU s | at 1,000 sampled tokens" in page
+    cells = {line.split(" | ")[0]: line.split(" | ")[1:] for line in page.splitlines() if line.startswith("| ")}
+    assert cells["| reward only"][:2] == ["2", "50.0 ± 14.1 %"]
+    assert cells["| sampled reverse KL, as the seed had it"][4:6] == ["50.0 %", "50.0 %"]
+    assert cells["| references, as many answers as the others sample"][4:6] == [
+        "-",
+        "-",
+    ]  # it ended before, samples none
+    assert (compare.RESULTS / "by_cpu.png").is_file()
+
+
+def test_every_method_of_the_comparison_is_a_run_that_can_be_started(compare: ModuleType) -> None:
+    from rtl_agent.training.parse import parse
+
+    for method in compare.METHODS:
+        config = parse(method.mode, [*compare.COMMON, *method.words])
+        answers = config.batch_size * (1 if method.mode == "supervised" else config.group_size)
+        assert answers == 16, method.name
+
+
+def test_an_unknown_part_is_refused(compare: ModuleType) -> None:
+    with pytest.raises(compare.argparse.ArgumentTypeError, match="no PART/PARTS"):
+        compare._part("3/2")
