@@ -55,8 +55,8 @@ class Method:
 
 
 def _distill(name: str, about: str, reverse: float, forward: float, reward: float, *more: str) -> Method:
-    words = (f"kl_penalty_coef={reverse}", f"forward_kl_coef={forward}", f"reward_coef={reward}", *more)
-    return Method(name, "distill", words, about)
+    weights = (f"kl_penalty_coef={reverse}", f"forward_kl_coef={forward}", f"reward_coef={reward}", "prefix_trust=0")
+    return Method(name, "distill", (*weights, *more), about)
 
 
 DEMO = (0.1, 1.0, 0.0, "prefix_trust=0.5")
