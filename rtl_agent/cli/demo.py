@@ -13,13 +13,14 @@ from rich.table import Table
 from rtl_agent.cli import console
 from rtl_agent.cli.demo_grade import demo_grade
 from rtl_agent.cli.interfaces import read_interfaces
+from rtl_agent.cli.runs import exam_table
 from rtl_agent.cli.train import ensure_packages
 from rtl_agent.report import CRITERIA, write_report
+from rtl_agent.report.exam import read_exam
 from rtl_agent.runs import read_run, write_whole
 
 if TYPE_CHECKING:
     from rtl_agent.training.criteria import Criterion
-    from rtl_agent.training.exam import Result
 
 app = typer.Typer(help="Watch a student learn RTL on this machine; `demo grade` shows the grader alone.")
 app.command("grade")(demo_grade)
@@ -30,8 +31,6 @@ _ABOUT = (
     "of the student's own tokens how likely it is and what should stand there, and from that the student learns; the "
     "grader simulates every answer, which shows whether it does.\n"
 )
-_WHO = {"before": "student before", "after": "student after", "teacher": "teacher"}
-_SETS = {"test": "trained families, unseen instances", "new": "families held out whole (no target)"}
 
 
 @app.callback(invoke_without_command=True)
@@ -63,7 +62,7 @@ def demo(
         console.say_error(str(error))
         sys.exit(error.exit_code)
     found = results(path)
-    console.out.print(_exam(found))
+    console.out.print(exam_table(read_exam(path)))
     checked = criteria(read_run(path), found)
     console.out.print(_criteria(checked))
     write_whole(path / CRITERIA, json.dumps([asdict(one) for one in checked], indent=1).encode())
@@ -76,24 +75,6 @@ def demo(
     )
     if not all(one.met for one in checked):
         raise typer.Exit(console.SOME_FAILED)
-
-
-def _exam(found: "dict[str, dict[str, dict[str, Result]]]") -> Table:
-    table = Table("problems", "who", "pass, greedy", "reward", "pass at temperature 1", title="Exam")
-    for name, described in _SETS.items():
-        for who, called in _WHO.items():
-            ways = found.get(who, {}).get(name)
-            if ways:
-                greedy, sampled = ways["greedy"], ways["sampled"]
-                table.add_row(
-                    f"{greedy.problems} of {described}" if who == "before" else "",
-                    called,
-                    f"{greedy.pass_rate:.1%}",
-                    f"{greedy.reward:.3f}",
-                    f"{sampled.pass_rate:.1%}",
-                )
-        table.add_section()
-    return table
 
 
 def _criteria(checked: "list[Criterion]") -> Table:

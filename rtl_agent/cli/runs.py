@@ -113,7 +113,8 @@ def show(run: RunPath, as_json: AsJson = False) -> None:
     for name, value in flatten(record.config):
         config.add_row(_words(name), _words(value))
     console.out.print(config)
-    _print_exam(exam)
+    if exam:
+        console.out.print(exam_table(exam))
     if not record.metrics:
         console.out.print("no step has been done yet")
         return
@@ -171,17 +172,16 @@ def _exam_rates(exam: Exam) -> dict[str, Any]:
     }
 
 
-def _print_exam(exam: Exam) -> None:
-    if not exam:
-        return
+def exam_table(exam: Exam) -> Table:
     table = Table(
         "problems", "who", "pass, greedy", "pass, temperature 1", "reward", title="exam", title_justify="left"
     )
     for name, people in exam.items():
         for who, found in people.items():
+            asked = f"{found.problems or ''} {_words(SETS.get(name, name))}".strip()
             rates = ("" if rate is None else f"{100 * rate:.1f} %" for rate in (found.greedy, found.sampled))
-            table.add_row(_words(SETS.get(name, name)), WHO[who], *rates, _number(found.reward))
-    console.out.print(table)
+            table.add_row(asked, WHO[who], *rates, _number(found.reward))
+    return table
 
 
 def _print_checkpoints(run: RunRecord) -> None:
