@@ -15,6 +15,7 @@ from rtl_agent.toolchain.icarus_install import install_icarus
 from rtl_agent.toolchain.interpreter import Interpreter, choose_interpreter
 from rtl_agent.toolchain.missing import ToolMissing
 from rtl_agent.toolchain.pins import COCOTB_VERSIONS, requirements
+from rtl_agent.toolchain.relocate import relocate
 from rtl_agent.toolchain.yosys import YosysTree, install_yosys
 
 __all__ = ["InstallError", "Installed", "install_everything", "install_harnesses"]
@@ -53,6 +54,9 @@ def install_harnesses(say: Say, versions: Sequence[str] = COCOTB_VERSIONS) -> tu
     with one_at_a_time(home() / "install.lock", say):
         found = {version: read_harness(version) for version in versions}
         todo = [version for version, harness in found.items() if harness is None]
+        for harness in found.values():
+            if harness:  # one that was installed before scripts were mended
+                relocate(harness.home, harness.home)
         if todo:
             base = choose_interpreter()
             for version in todo:
@@ -78,6 +82,7 @@ def _install(cocotb: str, base: Interpreter) -> HarnessPython:
             "python_version": ".".join(map(str, base.version)),
             "libpython": libpython or str(base.libpython),
         }
+        relocate(building, target)
         write_stamp(building, cocotb, facts)
     installed = read_harness(cocotb)
     if installed is None:

@@ -85,7 +85,7 @@ async def test_failure_is_an_exit_code(command: str, said: str) -> None:
         "yosys -q -p 'read_verilog -sv /code/rtl/counter.sv; synth; check -assert'",
         "cd /code/rtl && yosys -q -p 'read_verilog -sv counter.sv; prep; clk2fflogic; sat -seq 1 -prove-asserts'",
         "cd / && yosys -q -p 'read_verilog -sv code/rtl/counter.sv'",
-        "yosys -q ../rtl/../rtl/counter.sv -p 'hierarchy -top counter; write_json /dev/null'",
+        "yosys -q ../rtl/../rtl/counter.sv -p 'prep -top counter; write_json /dev/null'",
         "yosys -q -p 'read_verilog -sv /code/rtl/counter.sv; synth_ice40 -top counter; stat'",
         "cp ../rtl/counter.sv real.sv && ln -s real.sv here.sv && yosys -q here.sv -p 'hierarchy -top counter'",
     ],
