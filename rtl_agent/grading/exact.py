@@ -9,6 +9,7 @@ from rtl_agent.grading.channel import Channel, Message, open_channel
 from rtl_agent.grading.diagnostics import icarus_diagnostics, verilator_diagnostics, yosys_diagnostics
 from rtl_agent.grading.grade import Diagnostic
 from rtl_agent.grading.hiding import hidden_parts
+from rtl_agent.grading.seal import closed_harness
 from rtl_agent.grading.submission import Submission
 from rtl_agent.grading.syntax import SyntaxReport, check_syntax
 from rtl_agent.grading.verdict import ServiceVerdict, judge_service
@@ -48,7 +49,8 @@ class ExactPath:
             async with open_workspace(self._sandbox, self._toolchain, problem, service, channel) as box:
                 await write_targets(box, submission.files)
                 env = service_env(self._toolchain, problem, service, channel, 0)
-                return await check_syntax(box, problem, service, submission, env)
+                async with closed_harness(box, problem, service, (), env):
+                    return await check_syntax(box, problem, service, submission, env)
 
     async def run(
         self, problem: Problem, service: Service, submission: Submission, seed: int, *, with_syntax: bool
@@ -59,13 +61,27 @@ class ExactPath:
                 env = service_env(self._toolchain, problem, service, channel, seed)
                 expected = await self._expected_items(box, problem, service, env, channel)
                 await write_targets(box, submission.files)
-                syntax = await check_syntax(box, problem, service, submission, env) if with_syntax else None
-                done = await box.run(service.argv, env=env, cwd=RUNDIR, limits=self._limits, pass_fds=(channel.far_fd,))
-                messages = channel.take()
+                syntax = None
+                if with_syntax:
+                    async with closed_harness(box, problem, service, (), env):
+                        syntax = await check_syntax(box, problem, service, submission, env)
+                done, messages = await self._judge_in(box, problem, service, env, channel)
                 verdict, diagnostics = verdict_of(problem, service, submission, expected, messages, done)
                 if not verdict.passed:
                     diagnostics += tuple(await _logged_diagnostics(box))
         return ServiceRun(verdict, diagnostics, kept_log(done), done.cpu_seconds, syntax)
+
+    async def _judge_in(
+        self, box: Box, problem: Problem, service: Service, env: dict[str, str], channel: Channel
+    ) -> tuple[CommandResult, list[Message]]:
+        """The service's command. Where no harness Python runs, which would close /src, it is closed here."""
+        fds = (channel.far_fd,)
+        if runs_python(service):
+            done = await box.run(service.argv, env=env, cwd=RUNDIR, limits=self._limits, pass_fds=fds)
+            return done, channel.take()
+        async with closed_harness(box, problem, service, service.argv, env) as named:
+            done = await box.run(service.argv, env=env, cwd=RUNDIR, limits=self._limits, pass_fds=fds)
+        return done, [*channel.take(), *({"kind": "readable", "path": path} for path in sorted(named))]
 
     async def _expected_items(
         self, box: Box, problem: Problem, service: Service, env: dict[str, str], channel: Channel
@@ -93,6 +109,10 @@ class ExactPath:
 
 def uses_pytest(service: Service) -> bool:
     return any("pytest" in word for word in service.argv)
+
+
+def runs_python(service: Service) -> bool:
+    return any("pytest" in word or "python" in word for word in service.argv)
 
 
 def kept_log(done: CommandResult) -> str:
@@ -141,13 +161,14 @@ def _judge(
 ) -> ServiceVerdict:
     if expected is None:
         reasons = () if done.ok else (f"service {service.name}: {_how_ended(done)}",)
-        return ServiceVerdict(service.name, done.ok, float(done.ok), reasons=reasons)
+        readable = tuple(message["path"] for message in messages if message.get("kind") == "readable")
+        return ServiceVerdict(service.name, done.ok, float(done.ok), reasons=reasons, readable=readable)
     if done.ok and not any(message.get("kind") == "session-end" for message in messages):
         raise SandboxError(f"service {service.name} ended well but said nothing on the channel: {_tail(done)}")
     verdict = judge_service(service.name, expected, messages)
     if not expected:
         verdict = replace(verdict, passed=False, reasons=(*verdict.reasons, "the harness has no tests"))
-    if verdict.passed and simulates(problem, service) and verdict.simulations == 0:
+    if verdict.passed and simulates(problem, service) and not verdict.simulations:
         verdict = replace(verdict, passed=False, reasons=("no simulation reported to the grader",))
     if done.ok:
         return verdict

@@ -23,7 +23,7 @@ import socket
 import subprocess
 from contextlib import suppress
 
-import rtl_agent_probe_imports
+import rtl_agent_probe_seal
 import rtl_agent_warm_code
 
 DESIGN = "/tmp/.warm/sim.vvp"  # what vvp was told to open: a link that each simulation points at its own
@@ -61,23 +61,16 @@ def serve():
         if request.get("sync"):
             _answer_sync(link)
             continue
-        code = _harness_code(request["env"])
+        harness = rtl_agent_probe_seal.read_image(fds.pop())
+        rtl_agent_warm_code.compile_ahead(harness)
         child = os.fork()
         if child == 0:
             link.close()
-            _become(request, fds)
-            rtl_agent_warm_code.give_to_pytest(code)
+            _become(request, fds, harness)
             return
         for fd in fds:
             os.close(fd)
         _wait(link, child)
-
-
-def _harness_code(env):
-    paths = env.get("PYTHONPATH", "").split(os.pathsep)
-    return rtl_agent_warm_code.rewritten_directories(
-        path for path in paths if path and not rtl_agent_probe_imports.is_trusted(path)
-    )
 
 
 def _wait(link, child):
@@ -110,7 +103,7 @@ def _answer_sync(link):
     link.send(json.dumps({"synced": True, "cpu": usage.ru_utime + usage.ru_stime}).encode())
 
 
-def _become(request, fds):
+def _become(request, fds, harness):
     os.setsid()
     env = request["env"]
     nothing = os.open("/dev/null", os.O_RDONLY)
@@ -127,10 +120,10 @@ def _become(request, fds):
     if os.path.lexists(DESIGN):
         os.unlink(DESIGN)
     os.symlink(request["design"], DESIGN)
-    _take_over_python(env)
+    _take_over_python(env, harness)
 
 
-def _take_over_python(env):
+def _take_over_python(env, harness):
     """What a new interpreter would have from this environment: its search path, its seeds, the probe."""
     import sys
 
@@ -140,7 +133,7 @@ def _take_over_python(env):
     given = [path for path in env.get("PYTHONPATH", "").split(os.pathsep) if path]
     sys.path[:] = dict.fromkeys([*given, *sys.path])
     rtl_agent_probe_cocotb.after_regression = _leave
-    rtl_agent_probe.activate()
+    rtl_agent_probe.activate(harness)
 
 
 def _leave():
@@ -235,7 +228,8 @@ class WarmSimulator:
         cwd = os.path.abspath(options.get("cwd") or ".")
         design = os.path.join(cwd, args[len(self._prefix)])
         request = {"env": options["env"], "cwd": cwd, "design": design, "limits": self.limits}
-        socket.send_fds(self._link, [json.dumps(request).encode()], [out, err, channel])
+        image = int(options["env"][rtl_agent_probe_seal.IMAGE])
+        socket.send_fds(self._link, [json.dumps(request).encode()], [out, err, channel, image])
         answer, _ = _receive(self._link)
         if answer is None:
             raise RuntimeError("the warm simulator ended")
