@@ -21,6 +21,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 from contextlib import suppress
 
 import rtl_agent_probe_seal
@@ -125,26 +126,23 @@ def _become(request, fds, harness):
 
 def _take_over_python(env, harness):
     """What a new interpreter would have from this environment: its search path, its seeds, the probe."""
-    import sys
-
     import rtl_agent_probe
     import rtl_agent_probe_cocotb
 
     given = [path for path in env.get("PYTHONPATH", "").split(os.pathsep) if path]
     sys.path[:] = dict.fromkeys([*given, *sys.path])
-    rtl_agent_probe_cocotb.after_regression = _leave
+    rtl_agent_probe_cocotb.after_regression = _flush
     rtl_agent_probe.activate(harness)
 
 
-def _leave():
-    """End at once: results are on the channel and in the result file, and an orderly exit takes 20 ms of CPU."""
-    _flush(None)
-    os._exit(0)
+def _flush():
+    """What Python holds back: it is not taken down at the end (see warm_start.c)."""
+    sys.stdout.flush()
+    sys.stderr.flush()
 
 
 def _import_everything():
     """What every simulation would load by itself, once for all of them."""
-    global _flush
     import ctypes
 
     import rtl_agent_probe_cocotb
@@ -152,9 +150,6 @@ def _import_everything():
     for module in _MODULES:
         with suppress(ImportError):  # some are of one cocotb generation only
             importlib.import_module(module)
-    library = ctypes.CDLL(None)
-    _flush = library.fflush
-    _flush.argtypes = [ctypes.c_void_p]
     for path in _system_modules():
         with suppress(OSError):
             ctypes.CDLL(path)
@@ -202,7 +197,7 @@ class WarmSimulator:
         argv = [*prefix, "-M", module_directory, "-m", "warm_start", DESIGN, "-none"]
         self._process = subprocess.Popen(
             argv,
-            env={**env, _FD: str(far.fileno())},
+            env={**env, _FD: str(far.fileno()), "LD_PRELOAD": f"{module_directory}/warm_start.vpi"},
             pass_fds=(far.fileno(),),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
