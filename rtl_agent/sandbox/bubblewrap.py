@@ -121,7 +121,7 @@ class BubblewrapSandbox:
         groups = parts.group.fds if parts.group else []
         etc = {name: parts.file(content) for name, content in ETC_FILES.items()}
         argv = [*prefix, self.bwrap, *view(spec, self._python_mounts, etc, sources)]
-        if rules := seccomp():
+        if rules := seccomp(ipc=spec.ipc):
             argv += ["--seccomp", str(parts.file(rules))]
         code = compiled(self.python)
         start = START.format(fd=parts.file(code), size=len(code))

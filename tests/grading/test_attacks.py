@@ -247,7 +247,12 @@ async def test_a_hostile_shell_gains_nothing(
     tools = find_toolchain()
     flavour = problem.harness.flavour
     spec = BoxSpec(
-        mounts=tools.mounts(flavour), links=tools.links(), disk_bytes=32 * MIB, memory_bytes=512 * MIB, processes=64
+        mounts=tools.mounts(flavour),
+        links=tools.links(),
+        ipc=True,
+        disk_bytes=32 * MIB,
+        memory_bytes=512 * MIB,
+        processes=64,
     )
     mark = f"{attack.name}-{os.getpid()}"
     env = {**tools.env(flavour), "HOME": "/code", MARK: mark}

@@ -47,10 +47,11 @@ def run_filter(program: bytes, audit: int, number: int, *arguments: int) -> int:
             at += if_true if (value == operand if code == _seccomp.JUMP_EQUAL else value >= operand) else if_false
 
 
+@pytest.mark.parametrize("ipc", [False, True])
 @pytest.mark.parametrize("name", _seccomp.MACHINES)
-def test_the_filter_refuses_what_it_says(name):
+def test_the_filter_refuses_what_it_says(name, ipc):
     machine = _seccomp.MACHINES[name]
-    program = _seccomp.program(name)
+    program = _seccomp.program(name, ipc=ipc)
     refused = _seccomp.ERRNO | _seccomp.EPERM
 
     def ask(number, *arguments):
@@ -58,12 +59,19 @@ def test_the_filter_refuses_what_it_says(name):
 
     assert [ask(number) for number in machine.refused] == [refused] * len(machine.refused)
     assert ask(425) == _seccomp.ERRNO | _seccomp.ENOSYS
-    for number in machine.not_on_init:
+    for number in machine.scheduling:
         assert ask(number, 1) == refused
-        assert ask(number, 0) == ask(number, 2) == _seccomp.ALLOW
-    assert ask(machine.setpriority, 0, 0) == _seccomp.ALLOW
-    assert ask(machine.setpriority, 0, 1) == ask(machine.setpriority, 2, 0) == refused
-    assert ask(machine.socket, 2) == _seccomp.ALLOW
+        assert ask(number, 0) == _seccomp.ALLOW
+        assert ask(number, 2) == (_seccomp.ALLOW if ipc else refused)
+    for number, process in ((machine.setpriority, 0), (machine.ioprio_set, 1)):
+        assert ask(number, process, 0) == _seccomp.ALLOW
+        assert ask(number, process, 1) == ask(number, 2, 0) == refused
+    assert ask(machine.socket, 1) == _seccomp.ALLOW
+    assert (ask(machine.socket, 2) == _seccomp.ALLOW) is ipc
+    for number in (*machine.ipc, *machine.setxattr, 463, 469):
+        assert (ask(number) == _seccomp.ALLOW) is ipc
+    assert (ask(machine.ioctl, 3, 0x40086602) == _seccomp.ALLOW) is ipc
+    assert ask(machine.ioctl, 3, 0x5401) == _seccomp.ALLOW
     assert ask(machine.socket, 40) == _seccomp.ERRNO | _seccomp.EAFNOSUPPORT
     assert ask(0) == _seccomp.ALLOW
     assert run_filter(program, 0x40000003, 0) == _seccomp.ERRNO | _seccomp.ENOSYS

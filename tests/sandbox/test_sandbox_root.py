@@ -113,7 +113,7 @@ async def test_memory_is_limited_for_the_whole_box():
 
 async def test_memory_that_outlives_a_command_does_not_hurt_the_init():
     """System V shared memory stays when its process is killed: it fills the limit, and the next command is told so."""
-    async with BubblewrapSandbox(slots=1).open(BoxSpec(memory_bytes=100 * MIB, disk_bytes=MIB)) as box:
+    async with BubblewrapSandbox(slots=1).open(BoxSpec(memory_bytes=100 * MIB, disk_bytes=MIB, ipc=True)) as box:
         code = (
             "import ctypes, os\nlibc = ctypes.CDLL(None)\nlibc.shmat.restype = ctypes.c_void_p\n"
             "for key in range(1, 9):\n"

@@ -139,6 +139,7 @@ class Workspace:
             mounts=tools.mounts(flavour) if self._level.has_tools else masks(),
             writable=(CODE, "/src", "/rundir") if self._level is Level.OPEN else (CODE,),
             links=tools.links() if self._level.has_tools else {},
+            ipc=True,
             disk_bytes=limits.disk_bytes,
             memory_bytes=limits.memory_bytes,
             processes=limits.processes,
