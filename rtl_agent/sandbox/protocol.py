@@ -1,5 +1,6 @@
 """What a sandbox is to the rest of rtl-agent: open a box, put files in, run commands, take files out."""
 
+import math
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
@@ -62,6 +63,7 @@ class Limits:
 
     wall_seconds: float = 60.0
     cpu_seconds: float = 60.0  # of each process
+    all_cpu_seconds: float = math.inf  # of all of them together, where the box has a cgroup that counts
     file_bytes: int = 64 * MIB  # of each file
     output_bytes: int = 64 * MIB  # stdout + stderr; more ends the command
     keep_bytes: int = 1 * MIB  # of each stream: half from its head, half from its tail
@@ -86,7 +88,7 @@ class CommandResult:
     stderr: bytes
     truncated: bool  # stdout or stderr lost its middle
     wall_seconds: float
-    cpu_seconds: float
+    cpu_seconds: float  # of every process: by the box's cgroup; without one, of those that somebody waited for
     max_rss_bytes: int
 
     @property
