@@ -80,6 +80,7 @@ class Workspace:
             limits=Limits(
                 wall_seconds=wall,
                 cpu_seconds=min(limits.cpu_seconds, max(self.cpu_left, 1.0)),
+                all_cpu_seconds=max(self.cpu_left, 1.0),
                 file_bytes=limits.file_bytes,
                 output_bytes=limits.output_bytes,
                 keep_bytes=max(MIB, 2 * _BYTES_OF_A_CHARACTER * limits.shown_characters),
@@ -139,6 +140,7 @@ class Workspace:
             mounts=tools.mounts(flavour) if self._level.has_tools else masks(),
             writable=(CODE, "/src", "/rundir") if self._level is Level.OPEN else (CODE,),
             links=tools.links() if self._level.has_tools else {},
+            ipc=True,
             disk_bytes=limits.disk_bytes,
             memory_bytes=limits.memory_bytes,
             processes=limits.processes,
