@@ -252,7 +252,7 @@ async def take_out(box: Box, problem: Problem) -> Submission:
             files[target] = (await box.read(f"/code/{target}", max_bytes=MIB)).decode(errors="replace")
         except (FileNotFoundError, ValueError):
             continue
-    return submit(problem, files)
+    return submit(problem, files, whole=True)
 
 
 @pytest.mark.parametrize(("attack", "expect"), [p for p in of_kind("design") if p.values[1].get("unboxed_prints")])

@@ -91,7 +91,11 @@ class Workspace:
         return result
 
     async def take_out(self) -> Submission:
-        """The problem's targets as they stand: regular files through no link, none larger than the grader takes."""
+        """The problem's targets as they stand: regular files through no link, none larger than the grader takes.
+
+        A given target that the agent deleted is not there when it is graded either: as in CVDP's agentic flow, the
+        state of the workspace is the answer.
+        """
         if self._closed:
             raise SandboxError("the workspace is closed")
         if self._box is None:  # never touched
@@ -107,7 +111,7 @@ class Workspace:
                 refused.append(str(error).removeprefix(f"{CODE}/"))
                 continue
             files[target] = found.decode(errors="replace")
-        taken = submit(self._problem, files)
+        taken = submit(self._problem, files, whole=True)
         reason = "; ".join(refused) if refused and not files else taken.unusable
         return Submission(taken.files, (*refused, *taken.refused), reason)
 

@@ -72,6 +72,26 @@ async def test_targets_left_as_given_earn_nothing_and_an_untouched_workspace_ope
     assert "as it was given" in end.grade.reasons[0]
 
 
+async def test_a_given_target_stays_until_it_is_deleted(begin: Begin, bundled: dict[str, Problem]) -> None:
+    """As in CVDP's agentic flow: an untouched file is part of the answer, a deleted one is not."""
+    spi = bundled["rtl_spi_master_0001"]
+    assert spi.reference is not None
+    master, shift = spi.reference["rtl/spi_master.sv"], spi.reference["rtl/spi_shift.sv"]
+    given = replace(spi, context={**spi.context, "rtl/spi_shift.sv": shift})
+    kept = begin(problem=given)
+    await shown(kept, write("rtl/spi_master.sv", master))
+    end = await kept.take(answer())
+    assert end.grade is not None
+    assert end.grade.outcome is Outcome.PASSED
+    deleted = begin(problem=given)
+    await shown(deleted, write("rtl/spi_master.sv", master))
+    await shown(deleted, bash("rm rtl/spi_shift.sv"))
+    end = await deleted.take(answer())
+    assert end.grade is not None
+    assert end.grade.outcome is Outcome.FAILED
+    assert set(deleted.episode().files) == {"rtl/spi_master.sv"}
+
+
 async def test_files_persist_and_nothing_else_does(begin: Begin) -> None:
     session = begin()
     first = "pwd; echo $$ > rundir/a; cd rundir; export X=1; (sleep 60 & echo started)"
