@@ -25,8 +25,8 @@ def state():
         "files": files(),
         "mount roots": [[p, oct(os.stat(p).st_mode), os.stat(p).st_uid, attributes(p)] for p in ("/", "/dev", *PLACES)],
         "devices": {name: kind(os.lstat("/dev/" + name)) for name in sorted(os.listdir("/dev"))},
-        "room": [[p, os.statvfs(p).f_blocks, os.statvfs(p).f_ffree - os.statvfs(p).f_files] for p in PLACES],
-        "used": [[p, used(p)] for p in ("/src", "/rundir", "/tmp")],
+        "room": [[p, os.statvfs(p).f_blocks, os.statvfs(p).f_files] for p in PLACES],
+        "used": [[p, *used(p)] for p in PLACES],
         "directory": os.getcwd(),
         "umask": umask(),
         "limits": {name: resource.getrlimit(getattr(resource, name)) for name in dir(resource) if "RLIMIT_" in name},
@@ -65,7 +65,7 @@ def attributes(path):
 
 def used(place):
     found = os.statvfs(place)
-    return found.f_files - found.f_ffree
+    return found.f_files - found.f_ffree, found.f_blocks - found.f_bfree
 
 def umask():
     mask = os.umask(0)
@@ -227,7 +227,7 @@ def on_myself():
     os.listdir = lambda path=".": []
 '''
 # Of a log 6,000 characters are kept: everybody else is to be quiet.
-COMMAND = (*"pytest -s --tb=no -q -W ignore -o cache_dir=/code/rundir/.cache".split(), "/src/test_runner.py")
+COMMAND = ("pytest", "-s", "--tb=no", "-q", "-W", "ignore", "-o", "cache_dir=/code/rundir/.c", "/src/test_runner.py")
 SERVICE = Service("direct", COMMAND, {**ENV, "COCOTB_LOG_LEVEL": "CRITICAL"}, False)
 
 
