@@ -1,5 +1,6 @@
 """A box laid out as CVDP does it: /code with docs, rtl, verif and rundir, the harness at /src."""
 
+import shlex
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,7 +17,8 @@ RUNDIR = "/code/rundir"
 
 SEED_VARIABLES = ("COCOTB_RANDOM_SEED", "RANDOM_SEED")  # cocotb 2.x reads either, 1.9 the second
 READ_ONLY = ("/code/docs", "/code/rtl", "/code/verif")
-_DIRECTORIES = ("/code/docs", "/code/rtl", "/code/verif", RUNDIR, "/rundir/harness")
+LAST_MADE = "/rundir/harness"
+_DIRECTORIES = ("/code/docs", "/code/rtl", "/code/verif", RUNDIR, LAST_MADE)
 
 
 @asynccontextmanager
@@ -54,7 +56,9 @@ async def write_targets(box: Box, files: Mapping[str, str]) -> None:
     """The design; then nothing but the run directory can be written: a harness may read expectations from the rest."""
     for path, text in files.items():
         await box.write(f"/code/{path}", text.encode(errors="replace"))
-    await box.run(["chmod", "-R", "a-w", *READ_ONLY])
+    # What was left when the tests were collected, a cache of pytest's for one, would not be there in a warm box.
+    collected = ["find", RUNDIR, "/tmp", "-mindepth", "1", "-depth", "-newer", LAST_MADE, "-delete"]
+    await box.run(["sh", "-c", 'chmod -R a-w "$@"; exec ' + shlex.join(collected), "sh", *READ_ONLY])
 
 
 def service_env(
@@ -74,6 +78,7 @@ def service_env(
         **service.env,
         **toolchain.env(problem.harness.flavour),
         "HOME": RUNDIR,
+        "PWD": RUNDIR,  # a shell sets it, and a warm process has none
         "PYTEST_PLUGINS": "rtl_agent_probe_pytest",
         "PYTHONHASHSEED": "0",  # a warm process has chosen its own long before it knows the job's seed
         # A design can write .pyc files as well as any other, but cannot make the directory they would be read from.

@@ -33,6 +33,7 @@ def main(arguments: Sequence[str]) -> None:
     _signal.signal(SIGINT, _signal.SIG_DFL)
     if prctl(PR_SET_DUMPABLE, 0):
         raise OSError("the init could not make itself untraceable")
+    os.umask(0o022)  # directories on the way to a file that is written have modes that do not depend on the host's
     serve(Wire(host, owner), cgroups, CpuCounter(counters))
 
 
