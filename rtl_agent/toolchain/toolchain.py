@@ -8,11 +8,12 @@ from rtl_agent.sandbox.protocol import Mount
 from rtl_agent.toolchain.harness_env import HarnessPython
 from rtl_agent.toolchain.missing import ToolMissing
 from rtl_agent.toolchain.native import warm_start_directory
-from rtl_agent.toolchain.pins import COCOTB_VERSIONS
+from rtl_agent.toolchain.pins import COCOTB_VERSIONS, CVDP_PINS
 from rtl_agent.toolchain.versions import wheel_version
 
 SHIMS = Path(__file__).parent / "shims"
 SHIMS_INSIDE = "/opt/rtl-agent/bin"
+JUDGES = ("iverilog", "verilator", "yosys")  # what can change a verdict
 _SYSTEM_PATH = ("/usr/local/bin", "/usr/bin", "/bin")
 
 
@@ -26,6 +27,8 @@ class Tool:
     wanted: str = ""  # CVDP's pin; "" when it has none
     note: str = ""
     required: bool = False  # without it nothing can be graded
+    inside: str = ""  # where a box has its tree; "" for the same place as on this machine
+    origin: str = ""  # "" for the pinned one in our tool root, else whose it is, such as "the system's"
 
 
 @dataclass(frozen=True)
@@ -52,17 +55,14 @@ class Toolchain:
     def mounts(self, flavour: str) -> tuple[Mount, ...]:
         """What a box needs beside the system's /usr, all read-only."""
         harness = self.harness(flavour)
-        trees = dict.fromkeys(tree for tree in (*self._own_trees(), harness.prefix) if not _in_usr(tree))
-        return (
-            Mount(harness.home, harness.inside),
-            Mount(SHIMS, SHIMS_INSIDE),
-            *(Mount(tree, str(tree)) for tree in trees),
-        )
+        python = () if _in_usr(harness.prefix) else (Mount(harness.prefix, str(harness.prefix)),)
+        own = (Mount(harness.home, harness.inside), Mount(SHIMS, SHIMS_INSIDE))
+        return tuple(dict.fromkeys((*own, *self._trees(), *python)))
 
     def path(self, flavour: str) -> str:
         """PATH inside a box. The shims go first: `pytest` must be the harness's, whatever the system has."""
         self.harness(flavour)
-        own = dict.fromkeys(str(tree / "bin") for tree in self._own_trees() if not _in_usr(tree))
+        own = dict.fromkeys(f"{tree.target}/bin" for tree in self._trees())
         return ":".join((SHIMS_INSIDE, *own, *_SYSTEM_PATH))
 
     def env(self, flavour: str) -> dict[str, str]:
@@ -74,13 +74,13 @@ class Toolchain:
         yosys = self.tools.get("yosys")
         return {"/proc/self/exe": str(yosys.path)} if yosys and yosys.path else {}
 
-    def fingerprint(self) -> tuple[tuple[str, int, int], ...]:
+    def fingerprint(self) -> tuple[tuple[str, str, int, int], ...]:
         """What changes when a tool is replaced: a warm process still has the old one."""
         found = []
         for tool in self.tools.values():
             if tool.path is not None and tool.path.exists():
                 status = tool.path.stat()
-                found.append((tool.name, status.st_mtime_ns, status.st_size))
+                found.append((tool.name, str(tool.path), status.st_mtime_ns, status.st_size))
         return tuple(found)
 
     def warm_start(self) -> Path:
@@ -92,18 +92,32 @@ class Toolchain:
     def versions(self, flavour: str = COCOTB_VERSIONS[0]) -> Mapping[str, str]:
         """Everything that can change a verdict, for the grade and for the cache's key."""
         harness = self.harness(flavour)
-        programs = {name: self.tools[name].version for name in ("iverilog", "verilator", "yosys") if name in self.tools}
-        return {
+        programs = {name: self.tools[name].version for name in JUDGES if name in self.tools}
+        versions = {
             **{name: version for name, version in programs.items() if version},
             "cocotb": flavour,
             "pytest": wheel_version(harness.site_packages, "pytest"),
             "python": harness.python_version,
         }
+        fallback = self.fallback()
+        return {**versions, "fallback": fallback} if fallback else versions
 
-    def _own_trees(self) -> list[Path]:
-        """The prefixes of simulators and synthesisers, in the order of PATH."""
+    def fallback(self) -> str:
+        """Which tools are not the pinned ones, "" when all are: "iverilog 11.0 is the system's (CVDP: 13.0)"."""
+        said = []
+        for name in JUDGES:
+            tool = self.tools.get(name)
+            if tool is None or tool.path is None:
+                said.append(f"{name} is missing (CVDP: {CVDP_PINS[name]})")
+            elif tool.origin:
+                said.append(f"{name} {tool.version} is {tool.origin} (CVDP: {CVDP_PINS[name]})")
+        return ", ".join(said)
+
+    def _trees(self) -> list[Mount]:
+        """The prefixes of simulators and synthesisers that are not in /usr, in the order of PATH."""
         found = (self.tools.get(name) for name in ("iverilog", "yosys"))
-        return [tool.path.parent.parent for tool in found if tool and tool.path]
+        trees = [(tool.path.parent.parent, tool.inside) for tool in found if tool and tool.path]
+        return [Mount(tree, inside or str(tree)) for tree, inside in trees if inside or not _in_usr(tree)]
 
 
 def _in_usr(tree: Path) -> bool:
