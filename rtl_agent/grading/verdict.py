@@ -20,6 +20,8 @@ class ServiceVerdict:
     simulations: int = 0  # whose cocotb tests started
     builds: int = 0
     failed_builds: tuple[str, ...] = ()  # what the compiler said
+    netlists: int = 0  # that took the place of the design, in netlist mode
+    missing_netlists: tuple[str, ...] = ()  # what Yosys said
 
 
 @dataclass
@@ -38,7 +40,8 @@ def judge_service(service: str, expected: Sequence[str], messages: Sequence[Mess
     simulations: dict[int, _Simulation] = {}
     failed_builds: dict[str, str] = {}  # item -> what the compiler said
     reasons: list[str] = []
-    builds, session_exit = 0, None
+    missing_netlists: list[str] = []
+    builds, netlists, session_exit = 0, 0, None
     for message in messages:
         match message:
             case {"kind": "collected", "items": names}:
@@ -59,6 +62,9 @@ def judge_service(service: str, expected: Sequence[str], messages: Sequence[Mess
                 builds += 1
                 if code != 0:
                     failed_builds[item or ""] = said
+            case {"kind": "netlist", "built": built, "said": said}:
+                netlists += built
+                missing_netlists += [] if built else [said]
             case {"kind": "tampered", "path": path}:
                 reasons.append(f"the design changed {path} while it was simulated")
             case {"kind": "session-end", "exit": code}:
@@ -90,6 +96,8 @@ def judge_service(service: str, expected: Sequence[str], messages: Sequence[Mess
         simulations=started,
         builds=builds,
         failed_builds=tuple(failed_builds.values()),
+        netlists=netlists,
+        missing_netlists=tuple(dict.fromkeys(missing_netlists)),
     )
 
 

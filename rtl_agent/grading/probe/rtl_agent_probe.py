@@ -87,6 +87,8 @@ def _watch_processes():
             done = warm_simulator.run(args, _simulator_options(args, options))
         else:
             _guard.forget(_option(args, "-o"))
+            if _netlists is not None:
+                args = _netlists.in_place_of_sources(args, options, run, send, current_item)
             done = run(args, *rest, **options)
             _report_build(run, args, options, done.returncode)
         if checked:
@@ -143,11 +145,12 @@ def _option(args, name):
 _channel = None
 _simulations = 0
 _guard = None
+_netlists = None  # in netlist mode: rtl_agent_probe_netlist
 
 
 def activate():
     """Begin to report, if this process was given the channel. A warm process is forked first, and activated then."""
-    global _channel, _guard
+    global _channel, _guard, _netlists
     _channel = _open_channel()
     if _channel is None:
         return
@@ -162,6 +165,9 @@ def activate():
 
         rtl_agent_probe_cocotb.watch_regressions(int(os.environ[SIM]))
     else:
+        import rtl_agent_probe_netlist
+
+        _netlists = rtl_agent_probe_netlist.make()
         send("hello", python=sys.version.split()[0])
         _watch_processes()
 
