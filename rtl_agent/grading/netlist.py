@@ -18,7 +18,6 @@ from rtl_agent.problems import Problem, Service
 PLAN = "RTL_AGENT_NETLIST"
 
 _SCRIPT = re.compile(r"\byosys\b[^\n\"']*?\s-[sc]\s+/(src/[\w./-]+)")
-_TOP = re.compile(r"^\s*(?:hierarchy|synth\w*|prep)\b.*\s-top\s+(\w+)", re.MULTILINE)
 _LOOKED_AT = re.compile(r"\b(?:dut|tb|top|uut)\w*\.(\w+)")
 _NO_SUCH_NAME = re.compile(r"contains no (?:child )?object named (\w+)")
 
@@ -53,28 +52,25 @@ def netlist_plan(problem: Problem, service: Service) -> dict[str, object] | None
     sources = service.env.get("VERILOG_SOURCES", "")
     top = service.env.get("TOPLEVEL", "")
     script = named[0] if named else f"read_verilog -sv {sources}\nsynth -top {top}\n"
-    found = _TOP.search(script)
     looked_at = {name for path, body in files.items() if path.endswith(".py") for name in _LOOKED_AT.findall(body)}
     names = sorted(name for name in looked_at if not name.startswith("_"))
-    return {"script": script, "top": found.group(1) if found else top, "names": names, "whole": True}
+    return {"script": script, "names": names, "late": False}
 
 
 async def _with_netlist(judged: ServiceRun, simulating: Service, plan: dict[str, object], run: Run) -> ServiceRun:
-    """First the netlist as the service's script makes it. Where it has lost names that the tests look at, the one after
-    `proc`, which has most of them."""
+    """Hardware may have either timing: a design that is right with one is right."""
     done = await run(_in_netlist_mode(simulating, plan))
-    lost = lost_names(done.verdict)
     cpu = done.cpu_seconds
-    if lost:
-        done = await run(_in_netlist_mode(simulating, {**plan, "whole": False}))
-        lost = lost_names(done.verdict)
-        cpu += done.cpu_seconds
-    verdict = judged.verdict
-    if lost:
+    if not done.verdict.passed and not lost_names(done.verdict):
+        late = await run(_in_netlist_mode(simulating, {**plan, "late": True}))
+        cpu += late.cpu_seconds
+        done = late if late.verdict.passed else done
+    verdict, shown = judged.verdict, done.verdict
+    if lost := lost_names(shown):
         note = f"the netlist has no {', '.join(lost)}, which the tests look at: it was not compared with the simulation"
         verdict = replace(verdict, reasons=(*verdict.reasons, note))
-    elif not done.verdict.passed or not done.verdict.netlists:
-        found = done.verdict.reasons if not done.verdict.passed else done.verdict.missing_netlists
+    elif not shown.passed or not shown.netlists:
+        found = shown.missing_netlists if shown.passed else shown.reasons
         reasons = tuple(dict.fromkeys(map(_in_words, found or ("nothing was built",))))
         verdict = replace(verdict, passed=False, score=min(verdict.score, 0.999), reasons=(*verdict.reasons, *reasons))
     return replace(judged, verdict=verdict, cpu_seconds=judged.cpu_seconds + cpu)

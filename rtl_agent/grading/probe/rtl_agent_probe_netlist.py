@@ -1,14 +1,15 @@
 """Netlist mode: the harness's compiler gets the netlist that Yosys builds, in place of the files that Yosys read.
 
 The grader runs a simulating service a second time with RTL_AGENT_NETLIST in its environment: JSON with the text of the
-synthesis service's own script, the module that it synthesises, and the inner names that the tests look at. The script's
-whole netlist is built for the first set of parameters and for the one that the synthesis service measures, which has
-none; for other sets the netlist as it is after `proc`, which takes 10 to 250 ms where a whole one takes 1 to 30 s.
+synthesis service's own script and the inner names that the tests look at. The files are read as that script reads them,
+with the parameters of the build, and pass through what `synth` does before it maps to gates. Gates would say no more,
+and take their time: the tests of CVDP's AES key expansion take 5 s with the source, 10 with words, above 100 with gates.
 """
 
 import glob
 import json
 import os
+import re
 import shlex
 import shutil
 import tempfile
@@ -16,9 +17,13 @@ import time
 
 PLAN = "RTL_AGENT_NETLIST"
 _WITH_VALUE = ("-o", "-s", "-f", "-c", "-y", "-Y", "-l", "-m", "-M", "-t", "-T", "-B", "-N", "-p", "-W", "-v")
-_AFTER_PROC = ("proc", "opt_clean")
-# Flip-flops start at 0, as hardware starts at something: X in a netlist of gates would never go away.
-_DEFINED = ("setundef -zero -init",)
+_WORDS = ("proc", "opt", "fsm", "opt", "wreduce", "peepopt", "memory -nomap", "opt -full -undriven")
+# Flip-flops start at 0, as hardware starts at something: in a netlist X would never go away.
+_DEFINED = "setundef -zero -init"
+
+
+_EDGE = re.compile(r"\s*always @\(((?:pos|neg)edge [^;]*)\)\s*$")
+_SIGNAL = re.compile(r"(pos|neg)edge (\\\S+|[^\s,]+)")
 
 
 class Netlists:
@@ -26,10 +31,9 @@ class Netlists:
 
     def __init__(self, plan):
         self._lines = [line.strip() for line in plan["script"].splitlines()]
-        self._top, self._names, self._whole = plan["top"], plan["names"], plan["whole"]
+        self._names, self._late = plan["names"], plan["late"]
         self._kept = {}  # (top, parameters, defines, includes) -> path, or None where Yosys could not build it
         self._directory = None
-        self._built_whole = False
 
     def in_place_of_sources(self, args, options, run, send, item):
         """The compiler's command with the netlist for the design."""
@@ -51,22 +55,22 @@ class Netlists:
     def _build(self, wanted, cwd, run, send, item):
         self._directory = self._directory or tempfile.mkdtemp(prefix="netlist")
         target = os.path.join(self._directory, f"netlist{len(self._kept)}.v")
-        whole = self._whole and (not wanted.parameters or not self._built_whole)
         script = target.replace(".v", ".ys")
         with open(script, "w") as stream:
-            stream.write("\n".join(self._script(wanted, target, whole)) + "\n")
+            stream.write("\n".join(self._script(wanted, target)) + "\n")
         started = time.monotonic()
         done = run(["yosys", "-Q", "-T", "-s", script], cwd=cwd, capture_output=True)
         words = (done.stdout + done.stderr).decode(errors="replace").strip().splitlines()
-        built = done.returncode == 0 and _finish(target, wanted.top)
+        built = done.returncode == 0
+        if built:
+            _finish(target, wanted.top, late=self._late)
         errors = [line for line in words if line.startswith("ERROR")]
         said = "" if built else (errors or words[-1:] or ["Yosys failed"])[0]
         took = round(time.monotonic() - started, 3)
-        send("netlist", built=built, whole=whole, said=said, seconds=took, item=item)
-        self._built_whole |= whole and built
+        send("netlist", built=built, said=said, seconds=took, item=item)
         return target if built else None
 
-    def _script(self, wanted, target, whole):
+    def _script(self, wanted, target):
         last = max((i for i, line in enumerate(self._lines) if _command(line).startswith("read")), default=-1)
         yield from (f"verilog_defaults -add -I{shlex.quote(path)}" for path in wanted.includes)
         yield from (f"verilog_defaults -add -D{definition}" for definition in wanted.defines)
@@ -75,12 +79,10 @@ class Netlists:
         if values:
             yield f"chparam {values} {wanted.top}"
         yield from (f"setattr -set keep 1 w:{name}" for name in self._names)
-        if whole and wanted.top == self._top:
-            yield from (line for line in self._lines[last + 1 :] if not _command(line).startswith("write_"))
-        else:
-            yield f"hierarchy -check -top {wanted.top}"
-            yield from _AFTER_PROC
-        yield from _DEFINED
+        yield f"hierarchy -check -top {wanted.top}"
+        yield from ("proc", "flatten") if self._late else ()
+        yield from _WORDS
+        yield _DEFINED
         yield f"write_verilog -noattr {target}"
         yield f"write_json {target}.json"
 
@@ -128,21 +130,37 @@ def _files_read(lines):
     return {os.path.realpath(path) for path in found}
 
 
-def _finish(target, top):
-    """Give the netlist's top its parameters back, which tests read; whether there is a netlist of it at all."""
+def _finish(target, top, *, late):
+    """Make a netlist behave as its source does in a simulation.
+
+    Its top gets its parameters back, which tests read. Flip-flops look at their inputs when these have settled: a test
+    that changes an input in the very moment of the edge is read by a process of the source, which holds the logic
+    before the flip-flop; in a netlist that logic takes its turn later. `late` is the other timing that hardware may
+    have: a clock that the design makes itself comes after the flip-flops of the clock that it is made from, and without
+    the spikes that last no time.
+    """
     with open(f"{target}.json") as stream:
-        module = json.load(stream)["modules"].get(top)
-    if module is None:
-        return True  # the top is a wrapper that was not synthesised, and the compiler has it
+        module = json.load(stream)["modules"].get(top, {})  # a wrapper that was not synthesised is not in it
+    inputs = {name for name, port in module.get("ports", {}).items() if port["direction"] == "input"}
     values = [f"  parameter {name} = {_literal(value)};" for name, value in _parameters(module)]
     with open(target) as stream, open(f"{target}.new", "w") as changed:
-        for line in stream:
+        for number, line in enumerate(stream):
+            edge = _EDGE.match(line)
+            if edge and late and not {name for _, name in _SIGNAL.findall(edge.group(1))} <= inputs:
+                line = _later(edge.group(1), f"rtl_agent_turn_{number}")
+            elif edge:
+                line = f"{line.rstrip()} #0\n"
             changed.write(line)
             if line.startswith(f"module {top}(") and values:
                 changed.write("\n".join(values) + "\n")
                 values = []
     shutil.move(f"{target}.new", target)
-    return True
+
+
+def _later(edges, turn):
+    """The head of a process that runs when flip-flops have changed, if what woke it up is still so."""
+    active = " || ".join(f"{name} {'===' if edge == 'pos' else '!=='} 1'b1" for edge, name in _SIGNAL.findall(edges))
+    return f"reg {turn} = 0; always @({edges}) {turn} <= ~{turn}; always @({turn}) #0 if ({active})\n"
 
 
 def _parameters(module):
