@@ -8,7 +8,6 @@ from pathlib import PurePosixPath
 from rtl_agent.grading.channel import Channel, Message, open_channel
 from rtl_agent.grading.diagnostics import icarus_diagnostics, verilator_diagnostics, yosys_diagnostics
 from rtl_agent.grading.grade import Diagnostic
-from rtl_agent.grading.hiding import hidden_parts
 from rtl_agent.grading.submission import Submission
 from rtl_agent.grading.syntax import SyntaxReport, check_syntax
 from rtl_agent.grading.verdict import ServiceVerdict, judge_service
@@ -109,9 +108,6 @@ def verdict_of(
 ) -> tuple[ServiceVerdict, tuple[Diagnostic, ...]]:
     """The verdict, and what the compiler said where the harness could not build."""
     verdict = _judge(problem, service, expected, messages, done)
-    if hidden := hidden_parts(problem, " ".join(service.argv) + named_text(problem, service), submission):
-        score = min(verdict.score, 0.999)
-        verdict = replace(verdict, passed=False, score=score, reasons=(*hidden, *verdict.reasons))
     lines = (line for said in verdict.failed_builds for line in icarus_diagnostics(said))
     return verdict, tuple(dict.fromkeys(lines))
 

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from rtl_agent.grading.exact import ExactPath, ServiceRun
 from rtl_agent.grading.fast import FastPath
+from rtl_agent.grading.hiding import HidingCheck
 from rtl_agent.grading.netlist import netlist_runs
 from rtl_agent.grading.submission import Submission
 from rtl_agent.grading.syntax import SyntaxReport
@@ -38,6 +39,7 @@ class Paths:
     ) -> None:
         self._exact = ExactPath(sandbox, toolchain, timeout_seconds=timeout_seconds)
         self._fast = FastPath(sandbox, toolchain, timeout_seconds=timeout_seconds)
+        self._hiding = HidingCheck(sandbox, toolchain)
         self._path = path
 
     async def aclose(self) -> None:
@@ -67,7 +69,7 @@ class Paths:
             return await self._fast.run(problem, service, submission, seed)
 
         runs = [await run(service) for service in problem.harness.services]
-        runs = await netlist_runs(problem, runs, run)
+        runs = await netlist_runs(problem, await self._hiding.look(problem, submission, runs), run)
         return Judged(runs, await self._syntax(problem, submission, runs), Path.FAST, why)
 
     async def _syntax(self, problem: Problem, submission: Submission, runs: Sequence[ServiceRun]) -> SyntaxReport:
@@ -85,5 +87,5 @@ class Paths:
         async def run_again(service: Service) -> ServiceRun:
             return await self._exact.run(problem, service, submission, seed, with_syntax=False)
 
-        runs = await netlist_runs(problem, runs, run_again)
+        runs = await netlist_runs(problem, await self._hiding.look(problem, submission, runs), run_again)
         return Judged(runs, runs[0].syntax, Path.EXACT, why)

@@ -79,28 +79,31 @@ def _is_marker(stream: Sequence[Token], at: int) -> bool:
     return following[0].text.isdigit() and following[1].kind is Kind.STRING and following[2].text.isdigit()
 
 
-def differences(simulator: Reading, linter: Reading, sources: Sequence[str], given: Reading | None) -> list[str]:
-    """What a linter was told that the simulator was not, in sentences; `given` is the linter's reading of given files."""
+def differences(
+    simulator: Reading, linter: Reading, known: Sequence[str], given: tuple[Reading, Reading] | None
+) -> list[str]:
+    """What a linter was told that the simulator was not, in sentences. `given` are the readings of the given files."""
+    nothing = Reading((), (), frozenset())
+    given_simulator, given_linter = given or (nothing, nothing)
     found: list[str] = []
     if simulator.code != linter.code:
         found.append(_first_difference(simulator.code, linter.code))
-    allowed = Counter(given.comments if given else ())
-    found += [f"`{_cut(comment)}` tells the linter to look away" for comment in Counter(linter.comments) - allowed]
-    directives = Counter(_directives(linter.code)) - Counter(_directives(given.code) if given else ())
-    found += [f"`{name}` makes the linter read on differently" for name in directives]
-    known = {PurePosixPath(path).name for path in sources} | {
-        PurePosixPath(path).name for path in (given.files if given else ())
-    }
-    renamed = sorted(name for name in linter.files | simulator.files if PurePosixPath(name).name not in known)
-    found += [f"`line names another file, {_cut(name)}" for name in renamed]
-    calls = Counter(filter(_calls_out, linter.code)) - Counter(filter(_calls_out, given.code) if given else ())
+    comments = Counter(linter.comments) - Counter(given_linter.comments)
+    found += [f"`{_cut(comment)}` tells the linter to look away" for comment in comments]
+    directives = Counter(_directives(linter.code)) - Counter(_directives(given_linter.code))
+    found += [f"{name} makes the linter read on differently" for name in directives]
+    # Icarus writes no line markers of its own: each of them is a `line of the design.
+    names = {PurePosixPath(path).name for path in known}
+    renamed = {name for name in linter.files - given_linter.files if PurePosixPath(name).name not in names}
+    found += [f"`line names {_cut(name)}" for name in sorted(renamed | simulator.files - given_simulator.files)]
+    calls = Counter(filter(_calls_out, linter.code)) - Counter(filter(_calls_out, given_linter.code))
     return found + [f"`{call}` calls what is not Verilog" for call in calls]
 
 
 def _directives(code: Sequence[str]) -> list[str]:
     """Directives that are left when macros are expanded, and are no common ground of the tools."""
     found = []
-    for name, value in zip(code, (*code[1:], ""), strict=True):
+    for name, value in zip(code, (*code[1:], ""), strict=False):
         if name.startswith("`") and len(name) > 1 and name not in _ALIKE:
             if name not in _KEYWORDS or (name == "`begin_keywords" and not value.startswith('"1800')):
                 found.append(name)
