@@ -11,7 +11,6 @@ import json
 import os
 import re
 import shlex
-import shutil
 import tempfile
 import time
 
@@ -23,6 +22,8 @@ _DEFINED = "setundef -zero -init"
 
 
 _EDGE = re.compile(r"\s*always @\(((?:pos|neg)edge [^;]*)\)\s*$")
+_WIRE = re.compile(r"  wire (?:signed )?(\[[^\]]*\] )?(\w+);$")
+_SCALE = re.compile(r"^\s*`timescale[^\n/]+/[^\n/]+", re.MULTILINE)
 _SIGNAL = re.compile(r"(pos|neg)edge (\\\S+|[^\s,]+)")
 
 
@@ -46,13 +47,13 @@ class Netlists:
             return args
         key = wanted.key
         if key not in self._kept:
-            self._kept[key] = self._build(wanted, cwd, run, send, item)
+            self._kept[key] = self._build(wanted, design, cwd, run, send, item)
         if self._kept[key] is None:
             return args
         others = [path for path in wanted.sources if path not in design]
         return [*wanted.options, self._kept[key], *others]
 
-    def _build(self, wanted, cwd, run, send, item):
+    def _build(self, wanted, design, cwd, run, send, item):
         self._directory = self._directory or tempfile.mkdtemp(prefix="netlist")
         target = os.path.join(self._directory, f"netlist{len(self._kept)}.v")
         script = target.replace(".v", ".ys")
@@ -63,7 +64,7 @@ class Netlists:
         words = (done.stdout + done.stderr).decode(errors="replace").strip().splitlines()
         built = done.returncode == 0
         if built:
-            _finish(target, wanted.top, late=self._late)
+            _finish(target, wanted.top, _scale(design), late=self._late)
         errors = [line for line in words if line.startswith("ERROR")]
         said = "" if built else (errors or words[-1:] or ["Yosys failed"])[0]
         took = round(time.monotonic() - started, 3)
@@ -130,31 +131,60 @@ def _files_read(lines):
     return {os.path.realpath(path) for path in found}
 
 
-def _finish(target, top, *, late):
+def _scale(design):
+    """The first time scale that the design's files set: a test's `Timer` may need its precision."""
+    for path in design:
+        with open(path, errors="replace") as stream:
+            found = _SCALE.search(stream.read())
+        if found:
+            return f"{found.group().strip()}\n"
+    return ""
+
+
+def _finish(target, top, scale, *, late):
     """Make a netlist behave as its source does in a simulation.
 
-    Its top gets its parameters back, which tests read. Flip-flops look at their inputs when these have settled: a test
-    that changes an input in the very moment of the edge is read by a process of the source, which holds the logic
-    before the flip-flop; in a netlist that logic takes its turn later. `late` is the other timing that hardware may
-    have: a clock that the design makes itself comes after the flip-flops of the clock that it is made from, and without
-    the spikes that last no time.
+    * Its top gets its parameters back, which tests read, and the source's time scale.
+    * Flip-flops look at their inputs when these have settled: a test that changes an input in the very moment of the
+      edge is read by a process of the source, which holds the logic before the flip-flop; in a netlist that logic takes
+      its turn later.
+    * Data inputs that no test drives yet are 0: `case` and `if` of the source take X for no, gates hand it on.
+
+    `late` is the other timing that hardware may have: a clock that the design makes itself comes after the flip-flops of
+    the clock that it is made from, and without the spikes that last no time.
     """
     with open(f"{target}.json") as stream:
         module = json.load(stream)["modules"].get(top, {})  # a wrapper that was not synthesised is not in it
-    inputs = {name for name, port in module.get("ports", {}).items() if port["direction"] == "input"}
-    values = [f"  parameter {name} = {_literal(value)};" for name, value in _parameters(module)]
-    with open(target) as stream, open(f"{target}.new", "w") as changed:
-        for number, line in enumerate(stream):
-            edge = _EDGE.match(line)
-            if edge and late and not {name for _, name in _SIGNAL.findall(edge.group(1))} <= inputs:
+    inputs = {name: len(port["bits"]) for name, port in module.get("ports", {}).items() if port["direction"] == "input"}
+    values = [f"  parameter {name} = {_literal(value)};\n" for name, value in _parameters(module)]
+    with open(target) as stream:
+        lines = list(stream)
+    edges = [found.group(1) for found in map(_EDGE.match, lines) if found]
+    clocks = {name for found in edges for _, name in _SIGNAL.findall(found)}
+    data = {name for name, width in inputs.items() if name not in clocks and (width > 1 or late)}
+    uses = re.compile(rf"(?<![\\.'\w$])(?:{'|'.join(data) or '(?!)'})(?![\w$])")
+    inside = False
+    with open(target, "w") as changed:
+        changed.write(scale)
+        for number, line in enumerate(lines):
+            inside = line.startswith(f"module {top}(") if line.startswith("module ") else inside
+            edge, wire = _EDGE.match(line), _WIRE.match(line)
+            if edge and late and not {name for _, name in _SIGNAL.findall(edge.group(1))} <= set(inputs):
                 line = _later(edge.group(1), f"rtl_agent_turn_{number}")
             elif edge:
                 line = f"{line.rstrip()} #0\n"
+            elif inside and wire and wire.group(2) in data:
+                line += _without_x(*wire.groups())
+            elif inside and line.startswith(("  assign ", "    ")):
+                line = uses.sub(r"rtl_agent_of_\g<0>", line)
             changed.write(line)
-            if line.startswith(f"module {top}(") and values:
-                changed.write("\n".join(values) + "\n")
-                values = []
-    shutil.move(f"{target}.new", target)
+            if line.startswith(f"module {top}("):
+                changed.write("".join(values))
+
+
+def _without_x(width, name):
+    """A wire that is 0 as long as an input is not known."""
+    return f"  wire {width or ''}rtl_agent_of_{name} = ^{name} === 1'bx ? 0 : {name};\n"
 
 
 def _later(edges, turn):
