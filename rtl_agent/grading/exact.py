@@ -8,7 +8,6 @@ from pathlib import PurePosixPath
 from rtl_agent.grading.channel import Channel, Message, open_channel
 from rtl_agent.grading.diagnostics import icarus_diagnostics, verilator_diagnostics, yosys_diagnostics
 from rtl_agent.grading.grade import Diagnostic
-from rtl_agent.grading.hiding import hidden_parts
 from rtl_agent.grading.seal import closed_harness
 from rtl_agent.grading.submission import Submission
 from rtl_agent.grading.syntax import SyntaxReport, check_syntax
@@ -129,28 +128,25 @@ def verdict_of(
 ) -> tuple[ServiceVerdict, tuple[Diagnostic, ...]]:
     """The verdict, and what the compiler said where the harness could not build."""
     verdict = _judge(problem, service, expected, messages, done)
-    if hidden := hidden_parts(problem, " ".join(service.argv) + _named_text(problem, service), submission):
-        score = min(verdict.score, 0.999)
-        verdict = replace(verdict, passed=False, score=score, reasons=(*hidden, *verdict.reasons))
     lines = (line for said in verdict.failed_builds for line in icarus_diagnostics(said))
     return verdict, tuple(dict.fromkeys(lines))
 
 
 def simulates(problem: Problem, service: Service) -> bool:
     """Whether the Python files that a service's command names start cocotb's runner."""
-    return "get_runner" in _named_text(problem, service)
+    return "get_runner" in named_text(problem, service)
 
 
 def depends_on_chance(problem: Problem, service: Service) -> bool:
     """Whether the items of a service may differ from job to job: what it runs draws numbers, looks at the clock, or
     imports other files of the harness, which may."""
-    text = _named_text(problem, service)
+    text = named_text(problem, service)
     own = {PurePosixPath(path).stem for path in problem.harness.files if path.endswith(".py")}
     imported = set(re.findall(r"\bimport\s+(\w+)|\bfrom\s+(\w+)", text))
     return bool(_CHANCE.search(text)) or any(name in own for pair in imported for name in pair) or not text
 
 
-def _named_text(problem: Problem, service: Service) -> str:
+def named_text(problem: Problem, service: Service) -> str:
     """The Python files that a service's command names."""
     named = re.findall(r"/src/(\S+?\.py)", " ".join(service.argv))
     return "\n".join(problem.harness.files.get(f"src/{name}", "") for name in named)

@@ -21,6 +21,8 @@ class ServiceVerdict:
     readable: tuple[str, ...] = ()  # files of the harness that stayed readable to a tool
     builds: int = 0
     failed_builds: tuple[str, ...] = ()  # what the compiler said
+    netlists: int = 0  # that took the place of the design, in netlist mode
+    missing_netlists: tuple[str, ...] = ()  # what Yosys said
 
 
 @dataclass
@@ -41,7 +43,8 @@ def judge_service(service: str, expected: Sequence[str], messages: Sequence[Mess
     failed_builds: dict[str, str] = {}  # item -> what the compiler said
     readable: dict[str, None] = {}
     reasons: list[str] = []
-    builds, session_exit = 0, None
+    missing_netlists: list[str] = []
+    builds, netlists, session_exit = 0, 0, None
     for message in messages:
         match message:
             case {"kind": "collected", "items": names}:
@@ -64,6 +67,9 @@ def judge_service(service: str, expected: Sequence[str], messages: Sequence[Mess
                 builds += 1
                 if code != 0:
                     failed_builds[item or ""] = said
+            case {"kind": "netlist", "built": built, "said": said}:
+                netlists += built
+                missing_netlists += [] if built else [said]
             case {"kind": "tampered", "path": path}:
                 reasons.append(f"the design changed {path} while it was simulated")
             case {"kind": "session-end", "exit": code}:
@@ -97,6 +103,8 @@ def judge_service(service: str, expected: Sequence[str], messages: Sequence[Mess
         readable=tuple(readable),
         builds=builds,
         failed_builds=tuple(failed_builds.values()),
+        netlists=netlists,
+        missing_netlists=tuple(dict.fromkeys(missing_netlists)),
     )
 
 

@@ -115,6 +115,8 @@ def _watch_processes():
             os.close(int(options["env"][rtl_agent_probe_seal.IMAGE]))
         else:
             _guard.forget(_option(args, "-o"))
+            if _netlists is not None:
+                args = _netlists.in_place_of_sources(args, options, run, send, current_item)
             done = run(args, *rest, **options)
             _report_build(run, args, options, done.returncode)
         if checked:
@@ -185,6 +187,7 @@ def _option(args, name):
 _channel = None
 _simulations = 0
 _guard = None
+_netlists = None  # in netlist mode: rtl_agent_probe_netlist
 
 
 def activate(files=None):
@@ -192,7 +195,7 @@ def activate(files=None):
 
     `files` is the harness for a simulator that was forked with it.
     """
-    global _channel, _guard
+    global _channel, _guard, _netlists
     _channel = _open_channel()
     if _channel is None:
         return
@@ -210,6 +213,9 @@ def activate(files=None):
         rtl_agent_probe_seal.open_from(files)
         rtl_agent_probe_cocotb.watch_regressions(int(os.environ[SIM]))
     else:
+        import rtl_agent_probe_netlist
+
+        _netlists = rtl_agent_probe_netlist.make()
         send("hello", python=sys.version.split()[0])
         rtl_agent_probe_seal.watch_processes()
         _watch_processes()
