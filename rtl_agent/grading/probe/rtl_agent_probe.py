@@ -18,6 +18,7 @@ import rtl_agent_probe_seal
 
 CHANNEL = "RTL_AGENT_CHANNEL"
 SEED = "RTL_AGENT_SEED"
+NETLIST = "RTL_AGENT_NETLIST"  # set: designs are replaced by what Yosys makes of them
 SIM = "RTL_AGENT_SIM"  # set for simulator processes only: the number of this simulation
 
 MAX_TEXT = 4000
@@ -213,9 +214,10 @@ def activate(files=None):
         rtl_agent_probe_seal.open_from(files)
         rtl_agent_probe_cocotb.watch_regressions(int(os.environ[SIM]))
     else:
-        import rtl_agent_probe_netlist
+        if os.environ.get(NETLIST):
+            import rtl_agent_probe_netlist
 
-        _netlists = rtl_agent_probe_netlist.make()
+            _netlists = rtl_agent_probe_netlist.make()
         send("hello", python=sys.version.split()[0])
         rtl_agent_probe_seal.watch_processes()
         _watch_processes()
