@@ -40,7 +40,7 @@ def as_row(problem: Problem, trial: str, grade: Grade) -> dict[str, Any]:
         "flavour": problem.harness.flavour,
         "trial": trial,
         "outcome": grade.outcome,
-        "simulations": grade.simulations,
+        "simulations": len(grade.simulations),
         "reasons": list(grade.reasons[:3]),
         "seconds": round(grade.timings.get("total", 0.0), 2),
         "cpu": round(grade.timings.get("cpu", 0.0), 2),

@@ -20,6 +20,7 @@ from rtl_agent.cli import (
     serve,
     train,
 )
+from rtl_agent.cli.pipes import outlive_readers
 from rtl_agent.grading import CannotGrade, ExecutorFault
 from rtl_agent.problems import BadRecord, NoSuchProblems
 from rtl_agent.runs import RunError
@@ -57,6 +58,7 @@ def root(version: bool = typer.Option(False, "--version", help="Print the versio
 
 def run() -> None:
     """Run a command; what a user can meet ends in a sentence and an exit code, not in a traceback."""
+    outlive_readers()
     try:
         app()
     except (BadRecord, NoSuchProblems, CannotGrade, RunError) as error:
@@ -65,9 +67,6 @@ def run() -> None:
     except (ToolMissing, SandboxError, ExecutorFault) as error:
         console.say_error(f"{error}\n`rtl-agent doctor` tells what else is missing.")
         sys.exit(console.OUR_FAULT)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(1)
     except KeyboardInterrupt:
         console.say_error("stopped")
         sys.exit(130)

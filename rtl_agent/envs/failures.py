@@ -19,6 +19,11 @@ _QUOTED = re.compile(r"^(?:assert\b|\+\s|>|E\s|Traceback\b|File\s|\^|[-?]\s)")  
 _OWN = re.compile(r"/code/(?=(?:rtl|docs|verif)/)")
 _PATH = re.compile(r"(?<![\w.])/(?:[\w.+-]+/)*[\w.+-]+(?::\d+)*")
 _PARAMETERS = re.compile(r"\[|/\w+=")  # where they begin: `test_x[8-3]` of pytest, `test_x/width=8/sum=3` of cocotb 2
+_WIDTH = re.compile(
+    r"\[\s*(\d{1,4})\s*:\s*0\s*\]|\b(\d{1,4})[ -]?bits?\b|\bparameter\b[^;,=)\n]{0,80}=\s*(\d{1,4})\b", re.IGNORECASE
+)
+_VALUE = re.compile(r"(?<![\w.])(?:0[xXbB])?[0-9a-fA-FxXzZ_]*\d[0-9a-fA-FxXzZ_]*(?!\w)")
+_SHORT = 10  # decimal digits that a value may have in any case: times and counts
 _CODE_LINE = 10  # characters; a shorter line of a harness (`else:`) is in many sentences
 
 
@@ -33,6 +38,7 @@ class Sanitiser:
         names = sorted({path.rpartition("/")[2] for path in files}, key=len, reverse=True)
         self._names = re.compile("|".join(rf"\b{re.escape(name)}(?::\d+)*" for name in names) or r"(?!)")
         self._own = {*problem.context, *problem.targets}
+        self._bits = widest(shown)
 
     def message(self, said: str | None) -> str:
         """The words of a failure: what its author wrote for people, in one line."""
@@ -49,10 +55,34 @@ class Sanitiser:
             return _BUILD_OF_TESTS
         line = _PATH.sub("(path)", _OWN.sub("", line))
         line = self._names.sub("(test file)", line)
+        line = _VALUE.sub(lambda found: cut_value(found[0], self._bits), line)
         return line if len(line) <= MOST_CHARACTERS else f"{line[:MOST_CHARACTERS]} ..."
 
     def is_own(self, found: Diagnostic) -> bool:
         return found.file in self._own
+
+
+def widest(specification: str) -> int:
+    """The bits of the widest value that a specification speaks of; 64 where it names no width."""
+    found = [
+        int(high) + 1 if high else int(bits or parameter) for high, bits, parameter in _WIDTH.findall(specification)
+    ]
+    return max(found, default=0) or 64
+
+
+def cut_value(value: str, bits: int) -> str:
+    """A value as long as `bits` can be: a design may put whatever it found on an output wider than was asked for."""
+    prefix = value[:2] if value[:2].lower() in ("0x", "0b") else ""
+    digits = value[len(prefix) :]
+    if prefix.lower() == "0b":
+        most = bits
+    elif not prefix and set(digits.lower()) <= set("01xz_"):
+        most = max(bits, _SHORT)
+    elif prefix or not digits.isdecimal():
+        most = -(-bits // 4)
+    else:
+        most = max(len(str(2**bits)), _SHORT)
+    return value if len(digits) <= most else f"{prefix}{digits[:most]}..."
 
 
 def failures(problem: Problem, grade: Grade) -> str:

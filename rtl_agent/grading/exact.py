@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from rtl_agent.grading.channel import Channel, Message, open_channel
 from rtl_agent.grading.diagnostics import icarus_diagnostics, verilator_diagnostics, yosys_diagnostics
 from rtl_agent.grading.grade import Diagnostic
-from rtl_agent.grading.hiding import hidden_parts
+from rtl_agent.grading.seal import closed_harness
 from rtl_agent.grading.submission import Submission
 from rtl_agent.grading.syntax import SyntaxReport, check_syntax
 from rtl_agent.grading.verdict import ServiceVerdict, judge_service
@@ -48,7 +48,8 @@ class ExactPath:
             async with open_workspace(self._sandbox, self._toolchain, problem, service, channel) as box:
                 await write_targets(box, submission.files)
                 env = service_env(self._toolchain, problem, service, channel, 0)
-                return await check_syntax(box, problem, service, submission, env)
+                async with closed_harness(box, problem, service, (), env):
+                    return await check_syntax(box, problem, service, submission, env)
 
     async def run(
         self, problem: Problem, service: Service, submission: Submission, seed: int, *, with_syntax: bool
@@ -59,13 +60,27 @@ class ExactPath:
                 env = service_env(self._toolchain, problem, service, channel, seed)
                 expected = await self._expected_items(box, problem, service, env, channel)
                 await write_targets(box, submission.files)
-                syntax = await check_syntax(box, problem, service, submission, env) if with_syntax else None
-                done = await box.run(service.argv, env=env, cwd=RUNDIR, limits=self._limits, pass_fds=(channel.far_fd,))
-                messages = channel.take()
+                syntax = None
+                if with_syntax:
+                    async with closed_harness(box, problem, service, (), env):
+                        syntax = await check_syntax(box, problem, service, submission, env)
+                done, messages = await self._judge_in(box, problem, service, env, channel)
                 verdict, diagnostics = verdict_of(problem, service, submission, expected, messages, done)
                 if not verdict.passed:
                     diagnostics += tuple(await _logged_diagnostics(box))
         return ServiceRun(verdict, diagnostics, kept_log(done), done.cpu_seconds, syntax)
+
+    async def _judge_in(
+        self, box: Box, problem: Problem, service: Service, env: dict[str, str], channel: Channel
+    ) -> tuple[CommandResult, list[Message]]:
+        """The service's command. Where no harness Python runs, which would close /src, it is closed here."""
+        fds = (channel.far_fd,)
+        if runs_python(service):
+            done = await box.run(service.argv, env=env, cwd=RUNDIR, limits=self._limits, pass_fds=fds)
+            return done, channel.take()
+        async with closed_harness(box, problem, service, service.argv, env) as named:
+            done = await box.run(service.argv, env=env, cwd=RUNDIR, limits=self._limits, pass_fds=fds)
+        return done, [*channel.take(), *({"kind": "readable", "path": path} for path in sorted(named))]
 
     async def _expected_items(
         self, box: Box, problem: Problem, service: Service, env: dict[str, str], channel: Channel
@@ -95,6 +110,10 @@ def uses_pytest(service: Service) -> bool:
     return any("pytest" in word for word in service.argv)
 
 
+def runs_python(service: Service) -> bool:
+    return any("pytest" in word or "python" in word for word in service.argv)
+
+
 def kept_log(done: CommandResult) -> str:
     return (done.stdout + done.stderr).decode(errors="replace")[-_LOG_CHARACTERS:]
 
@@ -109,28 +128,25 @@ def verdict_of(
 ) -> tuple[ServiceVerdict, tuple[Diagnostic, ...]]:
     """The verdict, and what the compiler said where the harness could not build."""
     verdict = _judge(problem, service, expected, messages, done)
-    if hidden := hidden_parts(problem, " ".join(service.argv) + _named_text(problem, service), submission):
-        score = min(verdict.score, 0.999)
-        verdict = replace(verdict, passed=False, score=score, reasons=(*hidden, *verdict.reasons))
     lines = (line for said in verdict.failed_builds for line in icarus_diagnostics(said))
     return verdict, tuple(dict.fromkeys(lines))
 
 
 def simulates(problem: Problem, service: Service) -> bool:
     """Whether the Python files that a service's command names start cocotb's runner."""
-    return "get_runner" in _named_text(problem, service)
+    return "get_runner" in named_text(problem, service)
 
 
 def depends_on_chance(problem: Problem, service: Service) -> bool:
     """Whether the items of a service may differ from job to job: what it runs draws numbers, looks at the clock, or
     imports other files of the harness, which may."""
-    text = _named_text(problem, service)
+    text = named_text(problem, service)
     own = {PurePosixPath(path).stem for path in problem.harness.files if path.endswith(".py")}
     imported = set(re.findall(r"\bimport\s+(\w+)|\bfrom\s+(\w+)", text))
     return bool(_CHANCE.search(text)) or any(name in own for pair in imported for name in pair) or not text
 
 
-def _named_text(problem: Problem, service: Service) -> str:
+def named_text(problem: Problem, service: Service) -> str:
     """The Python files that a service's command names."""
     named = re.findall(r"/src/(\S+?\.py)", " ".join(service.argv))
     return "\n".join(problem.harness.files.get(f"src/{name}", "") for name in named)
@@ -141,13 +157,14 @@ def _judge(
 ) -> ServiceVerdict:
     if expected is None:
         reasons = () if done.ok else (f"service {service.name}: {_how_ended(done)}",)
-        return ServiceVerdict(service.name, done.ok, float(done.ok), reasons=reasons)
+        readable = tuple(message["path"] for message in messages if message.get("kind") == "readable")
+        return ServiceVerdict(service.name, done.ok, float(done.ok), reasons=reasons, readable=readable)
     if done.ok and not any(message.get("kind") == "session-end" for message in messages):
         raise SandboxError(f"service {service.name} ended well but said nothing on the channel: {_tail(done)}")
     verdict = judge_service(service.name, expected, messages)
     if not expected:
         verdict = replace(verdict, passed=False, reasons=(*verdict.reasons, "the harness has no tests"))
-    if verdict.passed and simulates(problem, service) and verdict.simulations == 0:
+    if verdict.passed and simulates(problem, service) and not verdict.simulations:
         verdict = replace(verdict, passed=False, reasons=("no simulation reported to the grader",))
     if done.ok:
         return verdict

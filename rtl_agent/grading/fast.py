@@ -8,7 +8,7 @@ from rtl_agent.grading.exact import ServiceRun, kept_log, verdict_of
 from rtl_agent.grading.plain import plain_file, pytest_command
 from rtl_agent.grading.submission import Submission
 from rtl_agent.grading.warm import WarmAnswer, WarmBox
-from rtl_agent.grading.workspace import service_env
+from rtl_agent.grading.workspace import files_around, service_env
 from rtl_agent.problems import Problem, Service
 from rtl_agent.sandbox import MIB, CommandResult, Ended, Sandbox
 from rtl_agent.toolchain import Toolchain, ToolMissing
@@ -40,12 +40,11 @@ class FastPath:
     async def run(self, problem: Problem, service: Service, submission: Submission, seed: int) -> ServiceRun:
         """Collect without the design, put the design in, run; all in one forked process."""
         env = service_env(self._toolchain, problem, service, None, seed)
-        files = {path: text for path, text in problem.context.items() if path not in problem.targets}
         job = {
             "argv": pytest_command(service),
             "plain": plain_file(problem, service),
             "env": env,
-            "files": files | dict(problem.harness.files),
+            "files": files_around(problem),
             "design": dict(submission.files),
             "src_writable": service.src_writable,
             "wall_seconds": self._timeout,

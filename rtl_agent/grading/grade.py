@@ -48,6 +48,18 @@ class TestResult:
 
 
 @dataclass(frozen=True)
+class SimulationResult:
+    """One run of the simulator: who started it, the seed of its stimulus, and how its tests ended."""
+
+    service: str
+    item: str  # the pytest item that started it
+    seed: int  # the harness's own where it fixes one, else derived from the job's seed and the simulation's number
+    tests: int
+    passed: int
+    time_ns: float | None = None  # simulation time when the last test ended
+
+
+@dataclass(frozen=True)
 class Diagnostic:
     """One line of a tool's complaint."""
 
@@ -84,7 +96,8 @@ class Grade:
     seed: int = 0
     path: str = "exact"
     path_reason: str = ""  # why this path
-    simulations: int = 0  # simulations whose cocotb tests started
+    simulations: tuple[SimulationResult, ...] = ()  # those whose cocotb tests started
+    readable: tuple[str, ...] = ()  # files of the harness that a tool needed by name while it worked on the design
     log: str = ""  # the last of what the failing service printed, for people
     cached: bool = False  # it was made before; the timings are those of that time
 
@@ -106,4 +119,6 @@ class Grade:
         known["diagnostics"] = tuple(Diagnostic(**diagnostic) for diagnostic in data["diagnostics"])
         known["reward"] = Reward(**data["reward"])
         known["reasons"] = tuple(data["reasons"])
+        known["simulations"] = tuple(SimulationResult(**simulation) for simulation in data["simulations"])
+        known["readable"] = tuple(data["readable"])
         return Grade(**known)

@@ -1,42 +1,84 @@
-"""Text that shows a linter or a synthesiser another design than the simulator sees, or tells it to look away.
+"""What hides a design from a linter or a synthesiser fails the service, unless the given files had it.
 
-CVDP's lint and synthesis services take such text: a waiver in a comment passes the lint that was asked for. Here it
-fails the service, unless the file had it when it was given. A verdict is stricter than CVDP's here, and only here.
+CVDP's lint and synthesis services take such text: a waiver in a comment passes the lint that was asked for. A verdict is
+stricter than CVDP's here, and only here. Whether a linter reads what the simulator reads is asked of both tools
+(same_text.py); whether a synthesiser builds what was simulated, of the tests themselves (netlist.py). What is left to
+text are calls out of Verilog: Yosys runs imported C functions while it elaborates, and those can do anything.
 """
 
 import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
+from rtl_agent.grading.channel import open_channel
+from rtl_agent.grading.exact import ServiceRun, named_text, simulates
+from rtl_agent.grading.same_text import Reading, differences, read_twice
 from rtl_agent.grading.submission import Submission
-from rtl_agent.problems import Problem
+from rtl_agent.grading.syntax import design_files
+from rtl_agent.grading.verdict import ServiceVerdict
+from rtl_agent.grading.verilog_tokens import tokens
+from rtl_agent.grading.workspace import open_workspace, service_env, write_targets
+from rtl_agent.problems import Problem, Service
+from rtl_agent.sandbox import Sandbox
+from rtl_agent.toolchain import Toolchain
 
-_TELLTALE = re.compile(
-    r"(?i:verilator\w*)"  # /* verilator lint_off X */, `verilator_config, `ifdef VERILATOR, in any case
-    r"|\b(?:SYNTHESIS|YOSYS|FORMAL|__ICARUS__|COCOTB_SIM)\b"  # macros that a tool or a runner defines
-    r"|(?i:\b(?:synopsys|synthesis|pragma|cadence)\s+(?:\w*_)?(?:off|on)\b)"
-    r"|(?i:\btranslate_(?:off|on)\b)"
-    r"|\"DPI(?:-C)?\"|\$c\b|\$system\b",  # Yosys calls imported C functions while it elaborates
-)
-_MACRO = re.compile(r"`(?:(?:ifdef|ifndef|elsif)\s+)?(\w+)")
-_DEFINED = re.compile(r"`define\s+(\w+)")
-_DIRECTIVES = frozenset(
-    {
-        *("define", "undef", "undefineall", "ifdef", "ifndef", "elsif", "else", "endif", "include", "timescale"),
-        *("default_nettype", "resetall", "celldefine", "endcelldefine", "line", "pragma", "begin_keywords"),
-        *("end_keywords", "unconnected_drive", "nounconnected_drive", "__FILE__", "__LINE__"),
-    }
-)
-_JUDGED_BY_TEXT = re.compile(r"\b(verilator|yosys)\b")
+_CALLS = {'"DPI"', '"DPI-C"', "$system"}
+_HDL = (".sv", ".v", ".svh", ".vh")
 
 
-def hidden_parts(problem: Problem, service_text: str, submission: Submission) -> tuple[str, ...]:
-    """What a submission hides from a service that lints or synthesises, in its own words."""
-    if not _JUDGED_BY_TEXT.search(service_text):
-        return ()
-    context = list(problem.context.values())
-    own = list(submission.files.values())
-    given = {found.lower() for text in context for found in (*_TELLTALE.findall(text), *_MACRO.findall(text))}
-    defined = {name for text in (*context, *own) for name in _DEFINED.findall(text)} | _DIRECTIVES
-    # A macro that no file defines is some tool's own: it tells the tools apart.
-    foreign = [name for text in own for name in _MACRO.findall(text) if name not in defined]
-    found = dict.fromkeys([word for text in own for word in _TELLTALE.findall(text)] + foreign)
-    return tuple(f"`{word}` hides code from a tool that judges it" for word in found if word.lower() not in given)
+class HidingCheck:
+    """Looks once more at what lint and synthesis services have passed."""
+
+    def __init__(self, sandbox: Sandbox, toolchain: Toolchain) -> None:
+        self._sandbox, self._toolchain = sandbox, toolchain
+
+    async def look(self, problem: Problem, submission: Submission, runs: Sequence[ServiceRun]) -> list[ServiceRun]:
+        """The runs, those that passed by hiding something failed. Nothing is read where a service has failed anyway."""
+        judged = list(runs)
+        for index, service in enumerate(problem.harness.services):
+            if not runs[index].verdict.passed or simulates(problem, service):
+                continue
+            text = " ".join(service.argv) + "\n" + named_text(problem, service)
+            hidden: list[str] = []
+            if re.search(r"\b(?:verilator|yosys)\b", text):
+                hidden += calls_out(problem, submission)
+            if re.search(r"\bverilator\b", text) and not hidden:
+                hidden += await self._from_linter(problem, service, submission)
+            if hidden:
+                judged[index] = replace(judged[index], verdict=_failed(judged[index].verdict, hidden))
+        return judged
+
+    async def _from_linter(self, problem: Problem, service: Service, submission: Submission) -> list[str]:
+        sources = service.env.get("VERILOG_SOURCES", "").split() or design_files(problem, submission)
+        found = await self._read(problem, service, submission.files, sources)
+        if isinstance(found, str):
+            return [f"the design {found}"]
+        simulator, linter = found
+        known = [*sources, *problem.context, *submission.files]
+        hidden = differences(simulator, linter, known, None)
+        if not hidden:
+            return []
+        given = {path: problem.context[path] for path in problem.targets if path in problem.context}
+        before = await self._read(problem, service, given, sources) if given else ""
+        return differences(simulator, linter, known, None if isinstance(before, str) else before)
+
+    async def _read(
+        self, problem: Problem, service: Service, files: Mapping[str, str], sources: Sequence[str]
+    ) -> tuple[Reading, Reading] | str:
+        with open_channel() as channel:
+            async with open_workspace(self._sandbox, self._toolchain, problem, service, channel) as box:
+                await write_targets(box, files)
+                env = service_env(self._toolchain, problem, service, channel, 0)
+                return await read_twice(box, sources, env)
+
+
+def calls_out(problem: Problem, submission: Submission) -> list[str]:
+    """Calls of C functions and commands in the code of the files, comments left out, that the given ones have not."""
+    given = {token.text for path, text in problem.context.items() if path.endswith(_HDL) for token in tokens(text)}
+    found = {token.text for text in submission.files.values() for token in tokens(text.replace("\r", "\n")) if token.text in _CALLS}
+    return [f"`{call}` calls what is not Verilog" for call in sorted(found - given)]
+
+
+def _failed(verdict: ServiceVerdict, hidden: Sequence[str]) -> ServiceVerdict:
+    reasons = tuple(f"something is hidden from a tool that judges the design: {one}" for one in hidden)
+    return replace(verdict, passed=False, score=min(verdict.score, 0.999), reasons=(*reasons, *verdict.reasons))

@@ -18,8 +18,7 @@ class InterfaceStage:
 
     async def check(self, problem: Problem, submission: Submission) -> tuple[Stage, tuple[Diagnostic, ...]]:
         """The stage, and what slang has to say of the files."""
-        workspace = {**problem.context, **submission.files}
-        report = await self._checker.check(self._expected_of(problem), workspace)
+        report = await self._checker.check(self._expected_of(problem), submission.workspace(problem))
         share = report.matched / report.expected if report.expected else 0.0
         notes = report.differences or ((report.note,) if report.note else ())
         diagnostics = tuple(

@@ -6,9 +6,11 @@ from enum import StrEnum
 
 from rtl_agent.grading.exact import ExactPath, ServiceRun
 from rtl_agent.grading.fast import FastPath
+from rtl_agent.grading.hiding import HidingCheck
+from rtl_agent.grading.netlist import netlist_runs
 from rtl_agent.grading.submission import Submission
 from rtl_agent.grading.syntax import SyntaxReport
-from rtl_agent.problems import Problem
+from rtl_agent.problems import Problem, Service
 from rtl_agent.sandbox import Sandbox, SandboxError
 from rtl_agent.toolchain import Toolchain
 
@@ -37,6 +39,7 @@ class Paths:
     ) -> None:
         self._exact = ExactPath(sandbox, toolchain, timeout_seconds=timeout_seconds)
         self._fast = FastPath(sandbox, toolchain, timeout_seconds=timeout_seconds)
+        self._hiding = HidingCheck(sandbox, toolchain)
         self._path = path
 
     async def aclose(self) -> None:
@@ -62,7 +65,11 @@ class Paths:
         return await self._judge_exactly(problem, submission, seed, why)
 
     async def _judge_fast(self, problem: Problem, submission: Submission, seed: int, why: str) -> Judged:
-        runs = [await self._fast.run(problem, service, submission, seed) for service in problem.harness.services]
+        async def run(service: Service) -> ServiceRun:
+            return await self._fast.run(problem, service, submission, seed)
+
+        runs = [await run(service) for service in problem.harness.services]
+        runs = await netlist_runs(problem, await self._hiding.look(problem, submission, runs), run)
         return Judged(runs, await self._syntax(problem, submission, runs), Path.FAST, why)
 
     async def _syntax(self, problem: Problem, submission: Submission, runs: Sequence[ServiceRun]) -> SyntaxReport:
@@ -76,4 +83,9 @@ class Paths:
         for index, service in enumerate(problem.harness.services):
             runs.append(await self._exact.run(problem, service, submission, seed, with_syntax=index == 0))
         assert runs[0].syntax is not None
+
+        async def run_again(service: Service) -> ServiceRun:
+            return await self._exact.run(problem, service, submission, seed, with_syntax=False)
+
+        runs = await netlist_runs(problem, await self._hiding.look(problem, submission, runs), run_again)
         return Judged(runs, runs[0].syntax, Path.EXACT, why)

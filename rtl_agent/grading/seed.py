@@ -1,4 +1,8 @@
-"""One seed per (problem, submission): the same text always meets the same stimulus."""
+"""One seed per (problem, submission): the same text always meets the same stimulus.
+
+The probe derives a seed from it for each simulation of the job (`derived_seed`), so that a test which a harness repeats
+meets another stimulus each time.
+"""
 
 import hashlib
 import json
@@ -8,6 +12,6 @@ from rtl_agent.problems import Problem
 
 
 def job_seed(problem: Problem, submission: Submission) -> int:
-    """31 bits: cocotb 1.9 and Verilog's own $random take no more."""
+    """30 bits: cocotb 1.9 and Verilog's own $random take 31, and no such number looks like today's date."""
     content = json.dumps([problem.id, sorted(submission.files.items())]).encode()
-    return int.from_bytes(hashlib.sha256(content).digest()[:4]) >> 1
+    return int.from_bytes(hashlib.sha256(content).digest()[:4]) >> 2

@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +13,10 @@ MAX_FILE_BYTES = 1024 * 1024  # the largest author-written RTL file in CVDP has 
 
 @dataclass(frozen=True)
 class Submission:
-    """Target path -> text. `refused` names what was offered beside it, each with the reason why it was not taken."""
+    """Target path -> text, as the targets stand when they are judged: a given one that nobody touched among them.
+
+    `refused` names what was offered beside them, each with the reason why it was not taken.
+    """
 
     files: Mapping[str, str]
     refused: tuple[str, ...] = ()
@@ -21,11 +24,22 @@ class Submission:
 
     def changes(self, problem: Problem) -> bool:
         """Whether anything differs from the targets as they were given."""
+        if any(path not in self.files for path in problem.given):
+            return True
         return any(problem.context.get(path) != text for path, text in self.files.items())
 
+    def workspace(self, problem: Problem) -> dict[str, str]:
+        """Every file that is not the harness's, as a tool finds it: a given target that was deleted is gone."""
+        context = {path: text for path, text in problem.context.items() if path not in problem.targets}
+        return {**context, **self.files}
 
-def submit(problem: Problem, files: Mapping[str, str]) -> Submission:
-    """Keep the problem's targets, refuse every other path by name."""
+
+def submit(problem: Problem, files: Mapping[str, str], *, whole: bool = False) -> Submission:
+    """Keep the problem's targets, refuse every other path by name.
+
+    A given target that is not offered stays as it was given, as in CVDP's flow, where answers are written over the
+    context. With `whole`, the files are all that stands in somebody's workspace: what is not there was deleted.
+    """
     taken: dict[str, str] = {}
     refused: list[str] = []
     for path, text in files.items():
@@ -38,7 +52,14 @@ def submit(problem: Problem, files: Mapping[str, str]) -> Submission:
         reason = "; ".join(refused) if refused else "there is no file"
     elif not any(text.strip() for text in taken.values()):
         reason = "every file is empty"
+    if taken and not whole:
+        taken |= _untouched(problem, files)
     return Submission(taken, tuple(refused), reason)
+
+
+def _untouched(problem: Problem, offered: Collection[str]) -> dict[str, str]:
+    """The given targets that nothing was offered for, not even something that was refused."""
+    return {path: text for path, text in problem.given.items() if path not in offered}
 
 
 def _why_refused(path: str, text: str, problem: Problem) -> str:
@@ -48,9 +69,10 @@ def _why_refused(path: str, text: str, problem: Problem) -> str:
 
 
 def submit_directory(problem: Problem, directory: Path) -> Submission:
-    """The targets that stand in a workspace: regular files only, no link is followed."""
+    """The targets that stand in a folder: regular files only, no link is followed. Given ones need not be there."""
     files: dict[str, str] = {}
     refused: list[str] = []
+    there: set[str] = set()
     for target in problem.targets:
         try:
             text = _read_regular(directory, target)
@@ -58,12 +80,15 @@ def submit_directory(problem: Problem, directory: Path) -> Submission:
             continue
         except OSError as error:
             refused.append(f"{target!r} {error.strerror or error}")
+            there.add(target)
             continue
         files[target] = text
-    found = submit(problem, files)
+        there.add(target)
+    found = submit(problem, files, whole=True)
     if not files and not refused:
         return Submission({}, (), f"none of {', '.join(problem.targets)} is in {directory}")
-    return Submission(found.files, (*refused, *found.refused), found.unusable)
+    given = _untouched(problem, there) if found.files else {}
+    return Submission({**found.files, **given}, (*refused, *found.refused), found.unusable)
 
 
 def _read_regular(directory: Path, target: str) -> str:

@@ -47,5 +47,6 @@ async def check_syntax(
 
 def design_files(problem: Problem, submission: Submission) -> list[str]:
     """For a harness that names its sources in Python only: what was written, and the design files it was given."""
-    paths = dict.fromkeys([*submission.files, *(path for path in problem.context if path.startswith("rtl/"))])
+    beside = (path for path in submission.workspace(problem) if path.startswith("rtl/"))
+    paths = dict.fromkeys([*submission.files, *beside])
     return [f"/code/{path}" for path in paths if path.endswith((".sv", ".v"))]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from rtl_agent.grading.channel import Message
-from rtl_agent.grading.grade import TestResult
+from rtl_agent.grading.grade import SimulationResult, TestResult
 
 
 @dataclass(frozen=True)
@@ -17,14 +17,18 @@ class ServiceVerdict:
     score: float
     tests: tuple[TestResult, ...] = ()
     reasons: tuple[str, ...] = ()
-    simulations: int = 0  # whose cocotb tests started
+    simulations: tuple[SimulationResult, ...] = ()  # those whose cocotb tests started
+    readable: tuple[str, ...] = ()  # files of the harness that stayed readable to a tool
     builds: int = 0
     failed_builds: tuple[str, ...] = ()  # what the compiler said
+    netlists: int = 0  # that took the place of the design, in netlist mode
+    missing_netlists: tuple[str, ...] = ()  # what Yosys said
 
 
 @dataclass
 class _Simulation:
     item: str
+    seed: int
     announced: list[str] | None = None
     results: list[Message] = field(default_factory=list)
     ended: bool = False
@@ -37,8 +41,10 @@ def judge_service(service: str, expected: Sequence[str], messages: Sequence[Mess
     collected: list[str] = []
     simulations: dict[int, _Simulation] = {}
     failed_builds: dict[str, str] = {}  # item -> what the compiler said
+    readable: dict[str, None] = {}
     reasons: list[str] = []
-    builds, session_exit = 0, None
+    missing_netlists: list[str] = []
+    builds, netlists, session_exit = 0, 0, None
     for message in messages:
         match message:
             case {"kind": "collected", "items": names}:
@@ -47,8 +53,10 @@ def judge_service(service: str, expected: Sequence[str], messages: Sequence[Mess
                 reasons.append(f"the harness could not be collected: {_last_line(words)}")
             case {"kind": "item", "name": name}:
                 items[name] = message
-            case {"kind": "simulation", "sim": number, "item": item}:
-                simulations[number] = _Simulation(item or "")
+            case {"kind": "simulation", "sim": number, "item": item, "seed": seed}:
+                simulations[number] = _Simulation(item or "", seed)
+            case {"kind": "readable", "path": path}:
+                readable[path] = None
             case {"kind": "announced", "sim": number, "tests": names} if number in simulations:
                 simulations[number].announced = (simulations[number].announced or []) + names
             case {"kind": "test", "sim": number} if number in simulations:
@@ -59,6 +67,9 @@ def judge_service(service: str, expected: Sequence[str], messages: Sequence[Mess
                 builds += 1
                 if code != 0:
                     failed_builds[item or ""] = said
+            case {"kind": "netlist", "built": built, "said": said}:
+                netlists += built
+                missing_netlists += [] if built else [said]
             case {"kind": "tampered", "path": path}:
                 reasons.append(f"the design changed {path} while it was simulated")
             case {"kind": "session-end", "exit": code}:
@@ -80,16 +91,32 @@ def judge_service(service: str, expected: Sequence[str], messages: Sequence[Mess
     good = bool(scores) and all(score == 1.0 for score in scores) and session_exit == 0 and not reasons
     if not good and not reasons:
         reasons.append("not every expected test reported")
-    started = sum(1 for simulation in simulations.values() if simulation.announced)
     return ServiceVerdict(
         service=service,
         passed=good,
         score=1.0 if good else min(sum(scores) / len(scores), 0.999) if scores else 0.0,
         tests=tuple(tests),
         reasons=tuple(dict.fromkeys(reasons)),
-        simulations=started,
+        simulations=tuple(
+            _as_result(service, simulation) for simulation in simulations.values() if simulation.announced
+        ),
+        readable=tuple(readable),
         builds=builds,
         failed_builds=tuple(failed_builds.values()),
+        netlists=netlists,
+        missing_netlists=tuple(dict.fromkeys(missing_netlists)),
+    )
+
+
+def _as_result(service: str, simulation: _Simulation) -> SimulationResult:
+    times = [result["time_ns"] for result in simulation.results if result.get("time_ns") is not None]
+    return SimulationResult(
+        service=service,
+        item=simulation.item,
+        seed=simulation.seed,
+        tests=len(simulation.announced or ()),
+        passed=sum(1 for result in simulation.results if result["passed"]),
+        time_ns=max(times, default=None),
     )
 
 

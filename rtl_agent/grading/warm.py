@@ -92,7 +92,8 @@ class WarmBox:
                     "PYTHONSAFEPATH": "1",
                 }
                 program = [env["RTL_AGENT_PYTHON"], f"{PROBE_INSIDE}/rtl_agent_warm.py"]
-                argv = [*program, str(control), str(channel), VPI_INSIDE]
+                places = json.dumps({place.path: place.mode for place in spec.places})
+                argv = [*program, str(control), str(channel), VPI_INSIDE, places]
                 return await box.run(argv, env=env, limits=limits, pass_fds=(control, channel))
         finally:
             far.close()
@@ -111,7 +112,7 @@ class WarmBox:
         except BaseException:
             self.broken = True
             raise
-        if "gone" in answer or self._jobs >= MOST_JOBS:
+        if "gone" in answer or answer.get("spent") or self._jobs >= MOST_JOBS:
             self.broken = True
         if "gone" in answer:
             raise SandboxError(f"the warm box failed: {answer['gone']}")

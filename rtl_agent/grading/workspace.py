@@ -1,10 +1,12 @@
 """A box laid out as CVDP does it: /code with docs, rtl, verif and rundir, the harness at /src."""
 
+import shlex
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from rtl_agent.grading.channel import Channel
+from rtl_agent.grading.seal import harness_files, kept_while_simulated
 from rtl_agent.problems import Problem, Service
 from rtl_agent.sandbox import MIB, Box, BoxSpec, Mount, Sandbox
 from rtl_agent.toolchain import Toolchain
@@ -13,8 +15,10 @@ PROBE = Path(__file__).parent / "probe"
 PROBE_INSIDE = "/opt/rtl-agent/probe"
 RUNDIR = "/code/rundir"
 
+SEED_VARIABLES = ("COCOTB_RANDOM_SEED", "RANDOM_SEED")  # cocotb 2.x reads either, 1.9 the second
 READ_ONLY = ("/code/docs", "/code/rtl", "/code/verif")
-_DIRECTORIES = ("/code/docs", "/code/rtl", "/code/verif", RUNDIR, "/rundir/harness")
+LAST_MADE = "/rundir/harness"
+_DIRECTORIES = ("/code/docs", "/code/rtl", "/code/verif", RUNDIR, LAST_MADE)
 
 
 @asynccontextmanager
@@ -30,9 +34,7 @@ async def open_workspace(
         disk_bytes=256 * MIB,
     )
     async with sandbox.open(spec, pass_fds=(channel.far_fd,)) as box:
-        files = {path: text for path, text in problem.context.items() if path not in problem.targets}
-        files |= problem.harness.files
-        for path, text in files.items():
+        for path, text in files_around(problem).items():
             if path.startswith("src/"):
                 # Not writable: RTL can open a file but cannot change its mode, and pytest reads these again.
                 await box.write(f"/{path}", text.encode(), mode=0o444)
@@ -44,11 +46,19 @@ async def open_workspace(
         yield box
 
 
+def files_around(problem: Problem) -> dict[str, str]:
+    """What a box has before the design: the context, and the harness over it."""
+    context = {path: text for path, text in problem.context.items() if path not in problem.targets}
+    return context | harness_files(problem)
+
+
 async def write_targets(box: Box, files: Mapping[str, str]) -> None:
     """The design; then nothing but the run directory can be written: a harness may read expectations from the rest."""
     for path, text in files.items():
         await box.write(f"/code/{path}", text.encode(errors="replace"))
-    await box.run(["chmod", "-R", "a-w", *READ_ONLY])
+    # What was left when the tests were collected, a cache of pytest's for one, would not be there in a warm box.
+    collected = ["find", RUNDIR, "/tmp", "-mindepth", "1", "-depth", "-newer", LAST_MADE, "-delete"]
+    await box.run(["sh", "-c", 'chmod -R a-w "$@"; exec ' + shlex.join(collected), "sh", *READ_ONLY])
 
 
 def service_env(
@@ -58,9 +68,9 @@ def service_env(
 
     A warm box brings the channel itself.
     """
+    own = [name for name in SEED_VARIABLES if name in service.env]  # one that a harness has fixed is not overruled
     return {
-        "COCOTB_RANDOM_SEED": str(seed),
-        "RANDOM_SEED": str(seed),
+        **({} if own else dict.fromkeys(SEED_VARIABLES, str(seed))),
         "LANG": "C.UTF-8",
         # cocotb's default, said aloud: without it every message of its C part is formatted in Python and then dropped,
         # a tenth of a simulation's CPU.
@@ -68,6 +78,7 @@ def service_env(
         **service.env,
         **toolchain.env(problem.harness.flavour),
         "HOME": RUNDIR,
+        "PWD": RUNDIR,  # a shell sets it, and a warm process has none
         "PYTEST_PLUGINS": "rtl_agent_probe_pytest",
         "PYTHONHASHSEED": "0",  # a warm process has chosen its own long before it knows the job's seed
         # A design can write .pyc files as well as any other, but cannot make the directory they would be read from.
@@ -75,4 +86,5 @@ def service_env(
         "PYTHONSAFEPATH": "1",  # nor is the working directory, which it can write to, a place to import from
         **({"RTL_AGENT_CHANNEL": str(channel.far_fd)} if channel else {}),
         "RTL_AGENT_SEED": str(seed),
+        **({"RTL_AGENT_KEPT": ":".join(kept)} if (kept := kept_while_simulated(problem)) else {}),
     }

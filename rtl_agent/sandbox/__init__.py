@@ -13,6 +13,7 @@ from rtl_agent.sandbox.protocol import (
     Mount,
     Sandbox,
     SandboxError,
+    WritablePlace,
 )
 from rtl_agent.sandbox.self_check import CheckResult, run_self_check
 
@@ -28,6 +29,7 @@ __all__ = [
     "Mount",
     "Sandbox",
     "SandboxError",
+    "WritablePlace",
     "check_available",
     "describe_cgroups",
     "run_self_check",

@@ -45,7 +45,9 @@ class BubblewrapBox:
             raise ValueError(
                 f"fds {sorted(set(pass_fds) - set(self._fds))} were not handed over when the box was opened"
             )
-        watched = f"{limits.wall_seconds} {limits.output_bytes} {limits.keep_bytes} {len(stdin)}"
+        watched = (
+            f"{limits.wall_seconds} {limits.all_cpu_seconds} {limits.output_bytes} {limits.keep_bytes} {len(stdin)}"
+        )
         cpu_seconds = max(1, math.ceil(limits.cpu_seconds))
         limited = f"{cpu_seconds} {limits.file_bytes} {self._spec.memory_bytes} {self._processes} {len(argv)}"
         environment = [f"{name}={value}" for name, value in (env or {}).items()]

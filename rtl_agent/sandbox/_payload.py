@@ -7,7 +7,7 @@ from pathlib import Path
 from rtl_agent.sandbox import _inside
 from rtl_agent.sandbox.protocol import SandboxError
 
-MODULES = ("wire", "files", "program", "command", "main")  # each after those it imports
+MODULES = ("wire", "files", "program", "cpu", "command", "main")  # each after those it imports
 COMPILE = """
 import marshal, sys
 codes = []

@@ -3,6 +3,10 @@
 Namespaces do not cover them: kernel keyrings and vsock reach the host, io_uring, bpf, perf and userfaultfd are where
 kernels break most, and prlimit, setpriority and sched_* let a command starve or kill the init, which has the same uid.
 Nor may one process look into another: a tool that a design made run C code could speak for the harness beside it.
+
+A box without `ipc` has nothing either that outlives a command and is no file: System V IPC, message queues, connections
+that the loopback remembers, attributes of directories; and a process limits and schedules itself only, not the warm one
+that the next job is forked from.
 """
 
 import platform
@@ -10,15 +14,18 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-EPERM, ENOSYS, EAFNOSUPPORT = 1, 38, 97
+EPERM, ENOSYS, EOPNOTSUPP, EAFNOSUPPORT = 1, 38, 95, 97
 ALLOW, ERRNO = 0x7FFF0000, 0x00050000
 LOAD, JUMP_EQUAL, JUMP_GREATER_EQUAL, RETURN = 0x20, 0x15, 0x35, 0x06
 NUMBER_AT, ARCH_AT, ARGUMENTS_AT = 0, 4, 16
 X32_BIT = 0x40000000
-INIT_PID = 1
-SOCKETS = (1, 2, 10, 16)  # unix, inet, inet6, netlink: the namespaces cover these
-PRIO_PROCESS = 0
+MYSELF, INIT_PID = 0, 1
+UNIX_SOCKETS = (1,)
+SOCKETS = (*UNIX_SOCKETS, 2, 10, 16)  # inet, inet6, netlink: the namespaces cover these
+PRIO_PROCESS, IOPRIO_WHO_PROCESS = 0, 1
 IO_URING = (425, 426, 427)
+SETXATTRAT, FILE_SETATTR = 463, 469
+SET_FLAGS = (0x40086602, 0x401C5820)  # FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR
 
 
 @dataclass(frozen=True)
@@ -26,22 +33,42 @@ class Machine:
     audit: int
     # add_key, request_key, keyctl, bpf, perf_event_open, userfaultfd, ptrace, process_vm_readv and _writev, pidfd_getfd
     refused: tuple[int, ...]
-    not_on_init: tuple[int, ...]  # prlimit64, sched_setparam, sched_setscheduler, sched_setaffinity, sched_setattr
+    scheduling: tuple[int, ...]  # prlimit64, sched_setparam, sched_setscheduler, sched_setaffinity, sched_setattr
     socket: int
     setpriority: int
+    ioprio_set: int
+    ipc: tuple[int, ...]  # shmget, semget, msgget, mq_open
+    setxattr: tuple[int, ...]  # setxattr, lsetxattr, fsetxattr
+    ioctl: int
 
 
 MACHINES: Mapping[str, Machine] = {
     "x86_64": Machine(
-        0xC000003E, (248, 249, 250, 321, 298, 323, 101, 310, 311, 438), (302, 142, 144, 203, 314), 41, 141
+        0xC000003E,
+        (248, 249, 250, 321, 298, 323, 101, 310, 311, 438),
+        (302, 142, 144, 203, 314),
+        socket=41,
+        setpriority=141,
+        ioprio_set=251,
+        ipc=(29, 64, 68, 240),
+        setxattr=(188, 189, 190),
+        ioctl=16,
     ),
     "aarch64": Machine(
-        0xC00000B7, (217, 218, 219, 280, 241, 282, 117, 270, 271, 438), (261, 118, 119, 122, 274), 198, 140
+        0xC00000B7,
+        (217, 218, 219, 280, 241, 282, 117, 270, 271, 438),
+        (261, 118, 119, 122, 274),
+        socket=198,
+        setpriority=140,
+        ioprio_set=30,
+        ipc=(194, 190, 186, 180),
+        setxattr=(5, 6, 7),
+        ioctl=29,
     ),
 }
 
 
-def program(machine: str | None = None) -> bytes | None:
+def program(machine: str | None = None, *, ipc: bool = False) -> bytes | None:
     """None where the numbers of the system calls are not known here."""
     known = MACHINES.get(machine or platform.machine())
     if known is None:
@@ -54,13 +81,28 @@ def program(machine: str | None = None) -> bytes | None:
         code += _when_equal(number, [_step(RETURN, ERRNO | ENOSYS)])
     for number in known.refused:
         code += _when_equal(number, [_step(RETURN, ERRNO | EPERM)])
-    for number in known.not_on_init:
-        code += _when_equal(number, [_argument(0), *_refuse_init(), _step(RETURN, ALLOW)])
-    priority = [_argument(0), *_unless_equal(PRIO_PROCESS, ERRNO | EPERM), _argument(1), *_refuse_init()]
-    code += _when_equal(known.setpriority, [*priority, _step(RETURN, ALLOW)])
-    sockets = [step for family in SOCKETS for step in _when_equal(family, [_step(RETURN, ALLOW)])]
+    allowed = _when_equal(INIT_PID, [_step(RETURN, ERRNO | EPERM)]) if ipc else _unless_equal(MYSELF, ERRNO | EPERM)
+    for number in known.scheduling:
+        code += _when_equal(number, [_argument(0), *allowed, _step(RETURN, ALLOW)])
+    for number, process in ((known.setpriority, PRIO_PROCESS), (known.ioprio_set, IOPRIO_WHO_PROCESS)):
+        one = [_argument(0), *_unless_equal(process, ERRNO | EPERM)]
+        code += _when_equal(number, [*one, _argument(1), *allowed, _step(RETURN, ALLOW)])
+    families = SOCKETS if ipc else UNIX_SOCKETS
+    sockets = [step for family in families for step in _when_equal(family, [_step(RETURN, ALLOW)])]
     code += _when_equal(known.socket, [_argument(0), *sockets, _step(RETURN, ERRNO | EAFNOSUPPORT)])
+    if not ipc:
+        code += _nothing_that_stays(known)
     return b"".join([*code, _step(RETURN, ALLOW)])
+
+
+def _nothing_that_stays(known: Machine) -> list[bytes]:
+    """As on kernels that know none of it: programs ask for an attribute, and go on without."""
+    code = [step for number in known.ipc for step in _when_equal(number, [_step(RETURN, ERRNO | ENOSYS)])]
+    for number in (*known.setxattr, SETXATTRAT):
+        code += _when_equal(number, [_step(RETURN, ERRNO | EOPNOTSUPP)])
+    code += _when_equal(FILE_SETATTR, [_step(RETURN, ERRNO | ENOSYS)])
+    flags = [step for request in SET_FLAGS for step in _when_equal(request, [_step(RETURN, ERRNO | EOPNOTSUPP)])]
+    return code + _when_equal(known.ioctl, [_argument(1), *flags, _step(RETURN, ALLOW)])
 
 
 def _step(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
@@ -82,7 +124,3 @@ def _when_equal(value: int, steps: list[bytes]) -> list[bytes]:
 
 def _unless_equal(value: int, result: int) -> list[bytes]:
     return [_step(JUMP_EQUAL, value, 1, 0), _step(RETURN, result)]
-
-
-def _refuse_init() -> list[bytes]:
-    return _when_equal(INIT_PID, [_step(RETURN, ERRNO | EPERM)])

@@ -1,13 +1,12 @@
 """What a box sees: the bubblewrap arguments that build its filesystem and its namespaces."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from rtl_agent.sandbox.protocol import MIB, BoxSpec, Mount
+from rtl_agent.sandbox.protocol import BoxSpec, Mount, WritablePlace
 
 UID = 1000  # inside; the kernel knows the process by its slot's uid
-SHM_BYTES = 64 * MIB
+DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 ETC_FILES: Mapping[str, bytes] = {
     "/etc/passwd": b"root:x:0:0:root:/root:/bin/sh\nuser:x:1000:1000:user:/tmp:/bin/sh\n",
     "/etc/group": b"root:x:0:\nuser:x:1000:\n",
@@ -21,16 +20,9 @@ NAMESPACES = (
 )
 
 
-@dataclass(frozen=True)
-class Tmpfs:
-    target: str
-    size: int
-    mode: str = "0755"
-
-
 def tmpfs_bytes(spec: BoxSpec) -> int:
     """What all writable places of a box can hold together."""
-    return spec.disk_bytes * (len(spec.writable) + 1) + SHM_BYTES
+    return sum(place.size_bytes for place in spec.places)
 
 
 def view(
@@ -48,13 +40,12 @@ def view(
         args += ["--ro-bind-try", name, name]
     for name, fd in files.items():
         args += ["--perms", "0444", "--file", str(fd), name]
-    args += ["--dev", "/dev", "--perms", "1777", "--size", str(SHM_BYTES), "--tmpfs", "/dev/shm"]
-    args += ["--remount-ro", "/dev"]  # bubblewrap's /dev is itself a tmpfs without a size
+    args += [*(["--dev", "/dev"] if spec.ipc else bare_devices()), "--remount-ro", "/dev"]  # either is a tmpfs
     if spec.proc:
         args += ["--proc", "/proc"]
-    for place in in_order([*python_mounts, *spec.mounts], [Tmpfs("/tmp", spec.disk_bytes, "1777")], spec):
-        if isinstance(place, Tmpfs):
-            args += ["--perms", place.mode, "--size", str(place.size), "--tmpfs", place.target]
+    for place in in_order([*python_mounts, *spec.mounts], spec):
+        if isinstance(place, WritablePlace):
+            args += ["--perms", f"{place.mode:04o}", "--size", str(place.size_bytes), "--tmpfs", place.path]
         else:
             args += ["--ro-bind", str(sources[place.source]), place.target]
     for link, target in spec.links.items():
@@ -63,13 +54,23 @@ def view(
     return [*args, "--remount-ro", "/", "--chdir", "/"]
 
 
-def in_order(mounts: Iterable[Mount], own: Iterable[Tmpfs], spec: BoxSpec) -> list[Mount | Tmpfs]:
+def bare_devices() -> list[str]:
+    """/dev without shared memory and terminals. bubblewrap's own has a devpts, whose modes a command can change."""
+    args = ["--perms", "0755", "--tmpfs", "/dev"]
+    for name in DEVICES:
+        args += ["--dev-bind", f"/dev/{name}", f"/dev/{name}"]
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        args += ["--symlink", f"/proc/self/fd/{number}", f"/dev/{name}"]
+    return [*args, "--symlink", "/proc/self/fd", "/dev/fd"]
+
+
+def in_order(mounts: Iterable[Mount], spec: BoxSpec) -> list[Mount | WritablePlace]:
     """Outer places before those inside them, else the outer would hide the inner."""
-    wanted: list[Mount | Tmpfs] = [*own, *mounts]
-    wanted += [Tmpfs(place, spec.disk_bytes) for place in spec.writable]
-    places: dict[str, Mount | Tmpfs] = {}
-    for place in wanted:
-        if not place.target.startswith("/") or ".." in PurePosixPath(place.target).parts:
-            raise ValueError(f"{place.target!r} is not an absolute path inside the box")
-        places[str(PurePosixPath(place.target))] = place
+    wanted: list[tuple[str, Mount | WritablePlace]] = [(place.path, place) for place in spec.places]
+    wanted += [(mount.target, mount) for mount in mounts if mount.target not in spec.writable]
+    places: dict[str, Mount | WritablePlace] = {}
+    for target, place in wanted:
+        if not target.startswith("/") or ".." in PurePosixPath(target).parts:
+            raise ValueError(f"{target!r} is not an absolute path inside the box")
+        places[str(PurePosixPath(target))] = place
     return [places[target] for target in sorted(places, key=lambda target: PurePosixPath(target).parts)]

@@ -118,10 +118,10 @@ class BubblewrapSandbox:
         if parts.uid is not None:
             sources, prefix = stage(sources, parts.uid)
         parts.group = self._cgroup(spec)
-        groups = parts.group.fds if parts.group else []
+        groups, counters = (parts.group.fds, parts.group.cpu) if parts.group else ([], [])
         etc = {name: parts.file(content) for name, content in ETC_FILES.items()}
         argv = [*prefix, self.bwrap, *view(spec, self._python_mounts, etc, sources)]
-        if rules := seccomp():
+        if rules := seccomp(ipc=spec.ipc):
             argv += ["--seccomp", str(parts.file(rules))]
         code = compiled(self.python)
         start = START.format(fd=parts.file(code), size=len(code))
@@ -130,10 +130,11 @@ class BubblewrapSandbox:
         host_end, box_end = socket.socketpair()
         parts.fds += [owner, proc, info_end, box := box_end.detach()]
         argv += ["--info-fd", str(info_end), "--", str(self.python), "-I", "-S", "-c", start]
-        argv += [" ".join(map(str, fds)) for fds in ([box], [owner], [proc], groups, pass_fds)]
+        argv += [" ".join(map(str, fds)) for fds in ([box], [owner], [proc], groups, counters, pass_fds)]
         uid = None if prefix else parts.uid
         try:
-            process = BoxProcess(argv, uid=uid, fds=[*parts.fds, *groups, *pass_fds], host_end=host_end, info=info)
+            inherited = [*parts.fds, *groups, *counters, *pass_fds]
+            process = BoxProcess(argv, uid=uid, fds=inherited, host_end=host_end, info=info)
         except (OSError, ValueError) as error:
             raise SandboxError(f"bubblewrap cannot be started: {error}") from error
         parts.close()

@@ -1,4 +1,4 @@
-"""Memory and process limits for a whole box, where this process may make cgroups.
+"""Memory and process limits and the CPU time of a whole box, where this process may make cgroups.
 
 A command enters the box's cgroup by itself just before it starts; the box's init stays outside. Otherwise a command
 could fill the limit with what outlives it (a million empty files on a tmpfs are 1 GB of kernel memory), and the kernel
@@ -22,22 +22,25 @@ class Place:
     version: int
     memory: Path
     pids: Path
+    cpu: Path | None = None  # where CPU time is counted
 
     @property
     def parents(self) -> tuple[Path, ...]:
-        return (self.memory,) if self.memory == self.pids else (self.memory, self.pids)
+        return tuple(dict.fromkeys(path for path in (self.memory, self.pids, self.cpu) if path))
 
 
 @dataclass(eq=False)
 class BoxCgroup:
-    """One box's cgroup. `fds` move whoever writes "0" to them."""
+    """One box's cgroup. `fds` move whoever writes "0" to them; `cpu` says how much CPU time was used."""
 
     paths: list[Path] = field(default_factory=list)
     fds: list[int] = field(default_factory=list)
+    cpu: list[int] = field(default_factory=list)
 
     def close(self) -> None:
-        while self.fds:
-            os.close(self.fds.pop())
+        for fds in (self.fds, self.cpu):
+            while fds:
+                os.close(fds.pop())
 
     def remove(self) -> bool:
         """False while a dying process is still inside."""
@@ -93,6 +96,9 @@ def make(place: Place, memory_bytes: int, processes: int) -> BoxCgroup:
         _write(pids / "pids.max", processes)
         for path in group.paths:
             group.fds.append(os.open(path / "cgroup.procs", os.O_WRONLY | os.O_CLOEXEC))
+        if place.cpu:
+            counter = place.cpu / name / ("cpu.stat" if place.version == 2 else "cpuacct.usage")
+            group.cpu.append(os.open(counter, os.O_RDONLY | os.O_CLOEXEC))
     except OSError:
         group.remove()
         raise
@@ -134,14 +140,16 @@ def _cgroup_mounts() -> dict[str, Path]:
             if kind == "cgroup2":
                 found["unified"] = Path(fields[4])
             elif kind == "cgroup":
-                found.update({name: Path(fields[4]) for name in options.split(",") if name in ("memory", "pids")})
+                names = [name for name in options.split(",") if name in ("memory", "pids", "cpuacct")]
+                found.update({name: Path(fields[4]) for name in names})
     return found
 
 
 def _find_v1(mounts: dict[str, Path]) -> Place | None:
     """At the top of the hierarchy: in a container our own path may be missing, and the next start has to find this."""
     if "memory" in mounts and "pids" in mounts and all(os.access(mounts[name], os.W_OK) for name in ("memory", "pids")):
-        return Place(1, mounts["memory"], mounts["pids"])
+        counted = mounts.get("cpuacct")
+        return Place(1, mounts["memory"], mounts["pids"], counted if counted and os.access(counted, os.W_OK) else None)
     return None
 
 
@@ -157,5 +165,5 @@ def find_v2(root: Path, own: str) -> Place | None:
         with suppress(OSError):
             given = set((parent / "cgroup.subtree_control").read_text().split())
             if {"memory", "pids"} <= given and all(os.access(at, os.W_OK) for at in (parent, parent / "cgroup.procs")):
-                return Place(2, parent, parent)
+                return Place(2, parent, parent, parent)
     return None

@@ -1,5 +1,6 @@
 """What a sandbox is to the rest of rtl-agent: open a box, put files in, run commands, take files out."""
 
+import math
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 MIB = 1024 * 1024
+SHM_BYTES = 64 * MIB
 
 
 class SandboxError(Exception):
@@ -23,6 +25,15 @@ class Mount:
 
 
 @dataclass(frozen=True)
+class WritablePlace:
+    """A directory of a box that its commands can write to: a tmpfs of its own."""
+
+    path: str
+    size_bytes: int
+    mode: int
+
+
+@dataclass(frozen=True)
 class BoxSpec:
     """What a box has inside, fixed for its life."""
 
@@ -30,9 +41,20 @@ class BoxSpec:
     writable: tuple[str, ...] = ("/code",)  # directories of its own; each a tmpfs with `disk_bytes`
     links: Mapping[str, str] = field(default_factory=dict)  # link path inside -> what it points to
     proc: bool = False  # mount /proc; RTL that can open /proc/self/mem can rewrite its simulator
+    # /dev/shm, terminals, System V IPC, message queues, network sockets, extended attributes: an agent's shell may want
+    # them, and its box is its own. What grades does without: they outlive the command that made them.
+    ipc: bool = False
     disk_bytes: int = 256 * MIB
     memory_bytes: int = 2048 * MIB  # the whole box where cgroups can be written, else each process
     processes: int = 256
+
+    @property
+    def places(self) -> tuple[WritablePlace, ...]:
+        """Everything that a command can write to; whoever uses a box twice clears just these."""
+        own = [WritablePlace("/tmp", self.disk_bytes, 0o1777)]
+        if self.ipc:
+            own.append(WritablePlace("/dev/shm", SHM_BYTES, 0o1777))
+        return (*own, *(WritablePlace(path, self.disk_bytes, 0o755) for path in self.writable))
 
 
 @dataclass(frozen=True)
@@ -41,6 +63,7 @@ class Limits:
 
     wall_seconds: float = 60.0
     cpu_seconds: float = 60.0  # of each process
+    all_cpu_seconds: float = math.inf  # of all of them together, where the box has a cgroup that counts
     file_bytes: int = 64 * MIB  # of each file
     output_bytes: int = 64 * MIB  # stdout + stderr; more ends the command
     keep_bytes: int = 1 * MIB  # of each stream: half from its head, half from its tail
@@ -65,7 +88,7 @@ class CommandResult:
     stderr: bytes
     truncated: bool  # stdout or stderr lost its middle
     wall_seconds: float
-    cpu_seconds: float
+    cpu_seconds: float  # of every process: by the box's cgroup; without one, of those that somebody waited for
     max_rss_bytes: int
 
     @property

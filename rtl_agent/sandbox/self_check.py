@@ -5,7 +5,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
-from rtl_agent.sandbox.checks import attacks, boxes, commands, files, isolation, limits, output
+from rtl_agent.sandbox.checks import attacks, boxes, commands, files, isolation, limits, output, persistence
 from rtl_agent.sandbox.protocol import Sandbox
 
 Check = Callable[[Sandbox], Awaitable[None]]
@@ -24,7 +24,7 @@ class CheckResult:
 def _collect() -> dict[str, Check]:
     return {
         name.removeprefix(PREFIX): check
-        for module in (commands, output, files, limits, isolation, attacks, boxes)
+        for module in (commands, output, files, limits, isolation, persistence, attacks, boxes)
         for name, check in vars(module).items()
         if name.startswith(PREFIX)
     }

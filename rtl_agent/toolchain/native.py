@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+from functools import cache
 from pathlib import Path
 
 from rtl_agent.toolchain.home import home
@@ -14,6 +15,7 @@ SOURCE = Path(__file__).parent / "vpi" / "warm_start.c"
 MODULE = "warm_start"
 
 
+@cache  # asked for each grade, and reading the files took 0.3 ms
 def warm_start_directory(iverilog: Path, version: str) -> Path:
     """The directory that holds warm_start.vpi, built if it is not there. ToolMissing where it cannot be built."""
     headers = iverilog.parent.parent / "include" / "iverilog"

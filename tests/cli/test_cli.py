@@ -1,6 +1,7 @@
 """The command line as people and programs meet it: tables, JSON, sentences instead of tracebacks, exit codes."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -153,3 +154,42 @@ def test_a_machine_without_the_tools_is_our_fault(tmp_path: Path) -> None:
     assert done.returncode == 3, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     assert "iverilog" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "unbuffered"),
+    [
+        (("grade", "bundled", "--id", ARBITER, "--reference"), 0, ""),
+        (("grade", "bundled", "--id", ARBITER, "--reference", "--json"), 0, "1"),
+        (("grade", "bundled", "--id", ARBITER, "--response", "-"), 1, ""),
+        (("grade", "bundled", "--id", "nobody", "--reference"), 2, ""),
+        (("problems", "list", "bundled"), 0, "1"),
+        (("--help",), 0, ""),
+    ],
+)
+def test_the_exit_code_is_the_commands_own_when_nobody_reads(
+    command: tuple[str, ...], code: int, unbuffered: str
+) -> None:
+    """As with `| head -c0` or `2>&1 | true`: the reader of both streams is gone before anything is written."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "rtl_agent.cli.main", *command],
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+            input=b"I do not know.",
+            stdout=writer,
+            stderr=writer,
+            check=False,
+            timeout=300,
+        )
+    finally:
+        os.close(writer)
+    assert done.returncode == code
+
+
+def test_a_reader_that_leaves_early_gets_no_traceback() -> None:
+    command = f"{sys.executable} -m rtl_agent.cli.main problems show {ARBITER} --json | head -n 1"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("{")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rtl_agent.envs.failures import Sanitiser, failures, names_of
+from rtl_agent.envs.failures import Sanitiser, cut_value, failures, names_of, widest
 from rtl_agent.grading import Diagnostic, Grade, Grader, Outcome, Stage, StageName, TestResult, submit
 from rtl_agent.problems import NearMiss, Problem
 
@@ -108,3 +108,40 @@ async def test_real_failures_on_either_cocotb_say_something_and_quote_nothing(
         assert Sanitiser(problem).text(told.replace("\n", " ")[:300]) == told.replace("\n", " ")[:300]
         code = {line.strip() for text in problem.harness.files.values() for line in text.splitlines()}
         assert not [line for line in code if len(line) >= 10 and line in told]
+
+
+@pytest.mark.parametrize(
+    ("specification", "bits"),
+    [
+        ("output reg [15:0] sum, input [7:0] a", 16),
+        ("an 8-bit counter and a 32 bit word", 32),
+        ("module m #(parameter WIDTH = 24, parameter int D = 3)", 24),
+        ("it blinks", 64),
+    ],
+)
+def test_the_widest_value_of_a_specification(specification: str, bits: int) -> None:
+    assert widest(specification) == bits
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("0x" + "4a" * 108, "0x4a..."),
+        ("01" * 432, "0101010101..."),
+        ("0b" + "1" * 864, "0b11111111..."),
+        ("9" * 260, "9999999999..."),
+        ("ab12" * 54, "ab..."),
+        ("x" * 4 + "0" * 860, "xxxx000000..."),
+        ("0xff", "0xff"),
+        ("1250000", "1250000"),
+        ("100", "100"),
+    ],
+)
+def test_a_quoted_value_is_no_longer_than_the_specification_allows(value: str, shown: str) -> None:
+    assert cut_value(value, 8) == shown
+
+
+def test_a_message_cannot_carry_what_a_wide_output_holds(arbiter: Problem) -> None:
+    digits = widest("\n".join((arbiter.prompt, *arbiter.context.values()))) // 4
+    said = Sanitiser(arbiter).message(f"grant expected 0x10, got 0x{'f' * 216} at 120 ns")
+    assert said == f"grant expected 0x10, got 0x{'f' * digits}... at 120 ns"

@@ -8,19 +8,18 @@ import shutil
 import subprocess
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import pytest_asyncio
-import yaml
 
 from rtl_agent.grading import Grade, Grader, Outcome, Submission, submit
 from rtl_agent.grading.paths import Path as GradingPath
-from rtl_agent.problems import Flavour, Problem, Service
+from rtl_agent.problems import Problem
 from rtl_agent.sandbox import MIB, Box, BoxSpec, BubblewrapSandbox, Ended, Limits
 from rtl_agent.toolchain import find_toolchain
+from tests.grading.cases import cases_of_kind, problem_for, read_expect, text_of
 
 PATHS = (GradingPath.EXACT, GradingPath.FAST)
 FOLDER = Path(__file__).parents[2] / "attacks"
@@ -31,21 +30,8 @@ MARK = "RTL_ATTACK_OF"  # in the environment of an agent's shell, so that what i
 in_one_loop = pytest.mark.asyncio(loop_scope="module")
 
 
-def read_expect(attack: Path) -> dict[str, Any]:
-    expect = yaml.safe_load((attack / "expect.yaml").read_text())
-    assert isinstance(expect, dict), attack
-    return expect
-
-
 def of_kind(kind: str) -> list[Any]:
-    """A parameter for each attack, slow ones marked."""
-    found = []
-    for attack in sorted(path.parent for path in FOLDER.glob("*/expect.yaml")):
-        expect = read_expect(attack)
-        if expect.get("kind", "design") == kind:
-            marks = [pytest.mark.slow] if expect.get("slow") else []
-            found.append(pytest.param(attack, expect, id=attack.name, marks=marks))
-    return found
+    return cases_of_kind(FOLDER, kind)
 
 
 @pytest.fixture(autouse=True)
@@ -156,32 +142,6 @@ def _read(path: Path) -> str:
         return ""
 
 
-def text_of(attack: Path, expect: Mapping[str, Any], name: str, canary: Path) -> str:
-    """A hostile text: a file as it is, byte for byte, or made of `parts` where it would be megabytes of the same."""
-    if name in expect.get("parts", {}):
-        pieces = expect["parts"][name]
-        text = "".join(piece if isinstance(piece, str) else piece["repeat"] * piece["times"] for piece in pieces)
-    else:
-        text = (attack / name).read_bytes().decode(errors="surrogateescape")
-    return text.replace("@CANARY@", str(canary))
-
-
-def problem_for(expect: Mapping[str, Any], bundled: Mapping[str, Problem]) -> Problem:
-    """The bundled problem, its harness changed where the attack needs a kind of harness that we do not have."""
-    problem = bundled[expect["problem"]]
-    files = dict(problem.harness.files)
-    for edit in expect.get("harness_edits", ()):
-        assert edit["old"] in files[edit["file"]], edit
-        files[edit["file"]] = files[edit["file"]].replace(edit["old"], edit["new"])
-    files |= expect.get("harness_files", {})
-    services: list[Service] = list(problem.harness.services)
-    if "src_writable" in expect:
-        services = [replace(service, src_writable=expect["src_writable"]) for service in services]
-    flavour = Flavour(expect.get("flavour", problem.harness.flavour))
-    harness = replace(problem.harness, files=files, services=tuple(services), flavour=flavour)
-    return replace(problem, context={**problem.context, **expect.get("context", {})}, harness=harness)
-
-
 def check_grade(grade: Grade, expect: Mapping[str, Any]) -> None:
     said = (grade.reasons, [(test.name, test.passed, test.message) for test in grade.tests], grade.log)
     assert grade.outcome == expect["outcome"], said
@@ -216,8 +176,9 @@ async def test_an_attack_gains_nothing(
     seconds = expect.get("timeout", ORDINARY)
     grader = graders.get(path, seconds)
     design = text_of(attack, expect, "design.sv", canary)
-    grade = await grader.grade(problem, submit(problem, {problem.targets[0]: design}))
-    check_grade(grade, expect)
+    for text in (design, f"{design}// again\n") if expect.get("twice") else (design,):
+        grade = await grader.grade(problem, submit(problem, {problem.targets[0]: text}))
+        check_grade(grade, expect)
     if seconds < ORDINARY or expect.get("next_job"):  # it hangs, floods or fills: look at the job right after it
         await expect_good_grade(grader, bundled[expect["problem"]])
 
@@ -247,7 +208,12 @@ async def test_a_hostile_shell_gains_nothing(
     tools = find_toolchain()
     flavour = problem.harness.flavour
     spec = BoxSpec(
-        mounts=tools.mounts(flavour), links=tools.links(), disk_bytes=32 * MIB, memory_bytes=512 * MIB, processes=64
+        mounts=tools.mounts(flavour),
+        links=tools.links(),
+        ipc=True,
+        disk_bytes=32 * MIB,
+        memory_bytes=512 * MIB,
+        processes=64,
     )
     mark = f"{attack.name}-{os.getpid()}"
     env = {**tools.env(flavour), "HOME": "/code", MARK: mark}
@@ -287,7 +253,7 @@ async def take_out(box: Box, problem: Problem) -> Submission:
             files[target] = (await box.read(f"/code/{target}", max_bytes=MIB)).decode(errors="replace")
         except (FileNotFoundError, ValueError):
             continue
-    return submit(problem, files)
+    return submit(problem, files, whole=True)
 
 
 @pytest.mark.parametrize(("attack", "expect"), [p for p in of_kind("design") if p.values[1].get("unboxed_prints")])

@@ -87,7 +87,7 @@ async def test_answers_come_to_who_asked(make: Make) -> None:
 async def test_without_simulation_nothing_is_simulated(make: Make) -> None:
     async with make() as executor:
         grade = await executor.run(replace(job(WIRE), simulate=False))
-    assert (grade.simulations, grade.stages[-1].passed) == (0, None)
+    assert (grade.simulations, grade.stages[-1].passed) == ((), None)
 
 
 async def test_a_fault_of_ours_is_an_error_and_the_next_job_is_none(make: Make) -> None:

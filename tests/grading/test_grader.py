@@ -68,7 +68,7 @@ async def test_right_and_wrong(grader: Grader) -> None:
     problem = plain()
     right = await grader.grade(problem, submit(problem, {"rtl/dut.sv": INVERTER}))
     assert right.outcome is Outcome.PASSED, (right.reasons, right.log)
-    assert right.simulations == 1
+    assert len(right.simulations) == 1
     wrong = await grader.grade(problem, submit(problem, {"rtl/dut.sv": WIRE}))
     assert wrong.outcome is Outcome.FAILED
     assert wrong.reasons == ("checks.inverts: a=0: y should be 1",)
@@ -251,7 +251,7 @@ async def test_without_weight_on_tests_nothing_is_simulated() -> None:
     problem = plain()
     async with Grader(jobs=1, weights=parse_weights("format=0.1,syntax=0.3")) as grader:
         graded = await grader.grade(problem, submit(problem, {"rtl/dut.sv": INVERTER}))
-    assert graded.simulations == 0
+    assert not graded.simulations
     assert graded.reward.total == 0.4
     assert graded.stage(StageName.TESTS).passed is None
 

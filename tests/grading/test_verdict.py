@@ -18,7 +18,7 @@ def good_run() -> list[dict[str, Any]]:
         message("hello"),
         message("collected", items=[ITEM]),
         message("build", exit=0, said="", item=ITEM),
-        message("simulation", sim=1, item=ITEM),
+        message("simulation", sim=1, item=ITEM, seed=5),
         message("announced", sim=1, tests=["t.one", "t.two"]),
         message("test", sim=1, name="t.one", passed=True, message=None, time_ns=10.0),
         message("test", sim=1, name="t.two", passed=True, message=None, time_ns=20.0),
@@ -32,7 +32,7 @@ def test_all_is_well() -> None:
     verdict = judge_service("direct", [ITEM], good_run())
     assert verdict.passed
     assert verdict.score == 1.0
-    assert verdict.simulations == 1
+    assert len(verdict.simulations) == 1
     assert [(test.name, test.passed) for test in verdict.tests] == [("t.one", True), ("t.two", True), (ITEM, True)]
 
 
@@ -42,7 +42,7 @@ def test_a_message_that_did_not_come_fails_the_service(missing: int) -> None:
     del messages[missing]
     verdict = judge_service("direct", [ITEM], messages)
     if missing == 3:  # without the word of pytest's process nothing else counts as a simulation
-        assert verdict.simulations == 0
+        assert not verdict.simulations
     else:
         assert not verdict.passed
         assert verdict.score < 1.0

@@ -19,7 +19,7 @@ def complete() -> list[dict[str, Any]]:
     for sim, item in enumerate(ITEMS, start=1):
         messages += [
             {"kind": "build", "exit": 0, "said": "", "item": item},
-            {"kind": "simulation", "sim": sim, "item": item},
+            {"kind": "simulation", "sim": sim, "item": item, "seed": sim},
             {"kind": "announced", "sim": sim, "tests": list(TESTS)},
             *({"kind": "test", "sim": sim, "name": name, "passed": True, "message": None} for name in TESTS),
             {"kind": "regression-end", "sim": sim},
@@ -41,7 +41,7 @@ random_messages = st.one_of(
         lambda s, n, p: {"kind": "test", "sim": s, "name": n, "passed": p, "message": None}, numbers, names, verdicts
     ),
     st.builds(lambda s, n: {"kind": "announced", "sim": s, "tests": n}, numbers, st.lists(names, max_size=3)),
-    st.builds(lambda s, n: {"kind": "simulation", "sim": s, "item": n}, numbers, names),
+    st.builds(lambda s, n: {"kind": "simulation", "sim": s, "item": n, "seed": s}, numbers, names),
     st.builds(lambda s: {"kind": "regression-end", "sim": s}, numbers),
     st.builds(lambda n, p: {"kind": "item", "name": n, "passed": p, "message": None}, names, verdicts),
     st.builds(lambda n: {"kind": "collected", "items": n}, st.lists(names, max_size=3)),

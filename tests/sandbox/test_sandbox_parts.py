@@ -6,6 +6,7 @@ import pytest
 
 from rtl_agent.sandbox import _seccomp, cgroup
 from rtl_agent.sandbox._inside.command import Kept
+from rtl_agent.sandbox._inside.cpu import CpuCounter, parse
 from rtl_agent.sandbox._inside.wire import pack, unpack
 
 
@@ -47,10 +48,11 @@ def run_filter(program: bytes, audit: int, number: int, *arguments: int) -> int:
             at += if_true if (value == operand if code == _seccomp.JUMP_EQUAL else value >= operand) else if_false
 
 
+@pytest.mark.parametrize("ipc", [False, True])
 @pytest.mark.parametrize("name", _seccomp.MACHINES)
-def test_the_filter_refuses_what_it_says(name):
+def test_the_filter_refuses_what_it_says(name, ipc):
     machine = _seccomp.MACHINES[name]
-    program = _seccomp.program(name)
+    program = _seccomp.program(name, ipc=ipc)
     refused = _seccomp.ERRNO | _seccomp.EPERM
 
     def ask(number, *arguments):
@@ -58,12 +60,19 @@ def test_the_filter_refuses_what_it_says(name):
 
     assert [ask(number) for number in machine.refused] == [refused] * len(machine.refused)
     assert ask(425) == _seccomp.ERRNO | _seccomp.ENOSYS
-    for number in machine.not_on_init:
+    for number in machine.scheduling:
         assert ask(number, 1) == refused
-        assert ask(number, 0) == ask(number, 2) == _seccomp.ALLOW
-    assert ask(machine.setpriority, 0, 0) == _seccomp.ALLOW
-    assert ask(machine.setpriority, 0, 1) == ask(machine.setpriority, 2, 0) == refused
-    assert ask(machine.socket, 2) == _seccomp.ALLOW
+        assert ask(number, 0) == _seccomp.ALLOW
+        assert ask(number, 2) == (_seccomp.ALLOW if ipc else refused)
+    for number, process in ((machine.setpriority, 0), (machine.ioprio_set, 1)):
+        assert ask(number, process, 0) == _seccomp.ALLOW
+        assert ask(number, process, 1) == ask(number, 2, 0) == refused
+    assert ask(machine.socket, 1) == _seccomp.ALLOW
+    assert (ask(machine.socket, 2) == _seccomp.ALLOW) is ipc
+    for number in (*machine.ipc, *machine.setxattr, 463, 469):
+        assert (ask(number) == _seccomp.ALLOW) is ipc
+    assert (ask(machine.ioctl, 3, 0x40086602) == _seccomp.ALLOW) is ipc
+    assert ask(machine.ioctl, 3, 0x5401) == _seccomp.ALLOW
     assert ask(machine.socket, 40) == _seccomp.ERRNO | _seccomp.EAFNOSUPPORT
     assert ask(0) == _seccomp.ALLOW
     assert run_filter(program, 0x40000003, 0) == _seccomp.ERRNO | _seccomp.ENOSYS
@@ -81,8 +90,37 @@ def test_a_delegated_cgroup_is_found(tmp_path):
         (folder / "cgroup.subtree_control").write_text(given)
         (folder / "cgroup.procs").write_text("")
     place = cgroup.find_v2(tmp_path, "0::/user.slice/app.slice/run.scope\n")
-    assert place == cgroup.Place(2, scope.parent, scope.parent)
+    assert place == cgroup.Place(2, scope.parent, scope.parent, scope.parent)
     assert cgroup.find_v2(tmp_path, "0::/elsewhere\n") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [(b"1500000000\n", 1.5), (b"usage_usec 1500000\nuser_usec 1000000\nsystem_usec 500000\n", 1.5), (b"0\n", 0.0)],
+)
+def test_cpu_time_is_read_off_both_versions_of_cgroups(text, seconds):
+    assert parse(text) == seconds
+
+
+def test_the_counter_of_a_second_version_cgroup_is_its_own(tmp_path):
+    place = cgroup.Place(2, tmp_path, tmp_path, tmp_path)
+    real, made = cgroup.Path.mkdir, []
+
+    def mkdir(self):  # as the kernel does: a new directory comes with its files
+        real(self)
+        made.append(self)
+        for name, text in (("cgroup.procs", ""), ("cpu.stat", "usage_usec 250000\nuser_usec 250000\n")):
+            (self / name).write_text(text)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cgroup.Path, "mkdir", mkdir)
+        group = cgroup.make(place, 1 << 20, 10)
+    try:
+        assert group.paths == made
+        assert CpuCounter(group.cpu).seconds() == 0.25
+    finally:
+        group.close()
+    assert CpuCounter([]).seconds() == 0.0
 
 
 def test_where_boxes_get_their_limits_is_said_in_words():

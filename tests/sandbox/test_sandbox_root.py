@@ -113,7 +113,7 @@ async def test_memory_is_limited_for_the_whole_box():
 
 async def test_memory_that_outlives_a_command_does_not_hurt_the_init():
     """System V shared memory stays when its process is killed: it fills the limit, and the next command is told so."""
-    async with BubblewrapSandbox(slots=1).open(BoxSpec(memory_bytes=100 * MIB, disk_bytes=MIB)) as box:
+    async with BubblewrapSandbox(slots=1).open(BoxSpec(memory_bytes=100 * MIB, disk_bytes=MIB, ipc=True)) as box:
         code = (
             "import ctypes, os\nlibc = ctypes.CDLL(None)\nlibc.shmat.restype = ctypes.c_void_p\n"
             "for key in range(1, 9):\n"
@@ -152,3 +152,58 @@ async def test_a_private_umask_does_not_matter(private):
             assert (await box.run(["cat", "/given/file"])).ok
     finally:
         os.umask(old)
+
+
+SPIN = """
+import os, signal, time
+def spin(seconds):
+    while time.process_time() < seconds: pass
+"""
+UNWAITED = {
+    "auto-reaped": "signal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
+    "if os.fork() == 0: spin(0.4); os._exit(0)\n"
+    "try: os.wait()\n"
+    "except ChildProcessError: pass\n",
+    "auto-reaped below": "if os.fork() == 0:\n"
+    "    signal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
+    "    if os.fork() == 0: spin(0.4); os._exit(0)\n"
+    "    try: os.wait()\n"
+    "    except ChildProcessError: os._exit(0)\n"
+    "os.wait()\n",
+    "daemon": "if os.fork() == 0:\n"
+    "    os.setsid()\n"
+    "    if os.fork() == 0: spin(0.4); open('/code/done', 'w'); time.sleep(60)\n"
+    "    os._exit(0)\n"
+    "while not os.path.exists('/code/done'): time.sleep(0.01)\n",
+    "killed at the deadline": "signal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
+    "if os.fork() == 0: spin(0.4); os._exit(0)\n"
+    "if os.fork() == 0: time.sleep(60)\n"
+    "time.sleep(60)\n",
+}
+
+
+@pytest.mark.parametrize("name", UNWAITED)
+async def test_cpu_time_that_nobody_waits_for_counts(name):
+    """It is counted by the box's cgroup, and only for the command that used it."""
+    async with BubblewrapSandbox(slots=1).open(BoxSpec()) as box:
+        busy = await box.run(["python3", "-c", SPIN + UNWAITED[name]], limits=Limits(wall_seconds=4))
+        assert 0.4 <= busy.cpu_seconds < 2.5, busy
+        assert (busy.ended == "wall-time") == (name == "killed at the deadline"), busy
+        idle = await box.run(["sleep", "0.2"])
+        assert idle.cpu_seconds < 0.2, idle
+
+
+@pytest.mark.parametrize(
+    "code", ["spin(60)", "signal.signal(signal.SIGCHLD, signal.SIG_IGN)\nwhile True: CHILD", "FAN"]
+)
+async def test_cpu_time_of_all_processes_together_is_limited(code):
+    """Though none of them lives long enough to meet a limit of its own."""
+    child = "\n    if os.fork() == 0: spin(0.05); os._exit(0)\n    time.sleep(0.05)"
+    fan = "for _ in range(8):\n    if os.fork() == 0: spin(60)\ntime.sleep(60)"
+    script = SPIN + code.replace("CHILD", child).replace("FAN", fan)
+    async with BubblewrapSandbox(slots=1).open(BoxSpec()) as box:
+        limits = Limits(wall_seconds=30, cpu_seconds=30, all_cpu_seconds=0.5)
+        result = await box.run(["python3", "-c", script], limits=limits)
+        assert (result.ended, result.exit_code) == ("signalled", -24), result
+        assert 0.5 <= result.cpu_seconds < 1.5, result
+        assert (await box.run(["true"], limits=limits)).ok

@@ -80,6 +80,7 @@ class Workspace:
             limits=Limits(
                 wall_seconds=wall,
                 cpu_seconds=min(limits.cpu_seconds, max(self.cpu_left, 1.0)),
+                all_cpu_seconds=max(self.cpu_left, 1.0),
                 file_bytes=limits.file_bytes,
                 output_bytes=limits.output_bytes,
                 keep_bytes=max(MIB, 2 * _BYTES_OF_A_CHARACTER * limits.shown_characters),
@@ -90,7 +91,11 @@ class Workspace:
         return result
 
     async def take_out(self) -> Submission:
-        """The problem's targets as they stand: regular files through no link, none larger than the grader takes."""
+        """The problem's targets as they stand: regular files through no link, none larger than the grader takes.
+
+        A given target that the agent deleted is not there when it is graded either: as in CVDP's agentic flow, the
+        state of the workspace is the answer.
+        """
         if self._closed:
             raise SandboxError("the workspace is closed")
         if self._box is None:  # never touched
@@ -106,7 +111,7 @@ class Workspace:
                 refused.append(str(error).removeprefix(f"{CODE}/"))
                 continue
             files[target] = found.decode(errors="replace")
-        taken = submit(self._problem, files)
+        taken = submit(self._problem, files, whole=True)
         reason = "; ".join(refused) if refused and not files else taken.unusable
         return Submission(taken.files, (*refused, *taken.refused), reason)
 
@@ -139,6 +144,7 @@ class Workspace:
             mounts=tools.mounts(flavour) if self._level.has_tools else masks(),
             writable=(CODE, "/src", "/rundir") if self._level is Level.OPEN else (CODE,),
             links=tools.links() if self._level.has_tools else {},
+            ipc=True,
             disk_bytes=limits.disk_bytes,
             memory_bytes=limits.memory_bytes,
             processes=limits.processes,

@@ -63,7 +63,8 @@ class Judge:
             seed=job.seed,
             path=judged.path,
             path_reason=judged.why,
-            simulations=sum(run.verdict.simulations for run in runs),
+            simulations=tuple(one for run in runs for one in run.verdict.simulations),
+            readable=tuple(dict.fromkeys(path for run in runs for path in run.verdict.readable)),
             log=next((run.log for run in runs if not run.verdict.passed), ""),
         )
 

@@ -14,12 +14,16 @@ import subprocess
 import sys
 import time
 
+import rtl_agent_probe_seal
+
 CHANNEL = "RTL_AGENT_CHANNEL"
 SEED = "RTL_AGENT_SEED"
+NETLIST = "RTL_AGENT_NETLIST"  # set: designs are replaced by what Yosys makes of them
 SIM = "RTL_AGENT_SIM"  # set for simulator processes only: the number of this simulation
 
 MAX_TEXT = 4000
 _WITHIN_A_DAY = 86_400
+_COCOTB_SEEDS = ("COCOTB_RANDOM_SEED", "RANDOM_SEED")  # 2.x reads either, the first one first; 1.9 the second
 
 current_item = None  # the pytest item that is running, kept by rtl_agent_probe_pytest
 warm_simulator = None  # stands in for `vvp` in a process that was forked from a warm one
@@ -51,15 +55,32 @@ def _open_channel():
         return None
 
 
+def derived_seed(seed, number):
+    """A seed of its own for each simulation of a job, and for each time that a harness asks for a new one.
+
+    30 bits, so that none is ever taken for the time of day. The mixing is splitmix64's: hashlib takes 3 ms to import.
+    """
+    mixed = (seed * 0x9E3779B97F4A7C15 + number * 0xBF58476D1CE4E5B9) & 0xFFFFFFFFFFFFFFFF
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = ((mixed ^ (mixed >> shift)) * factor) & 0xFFFFFFFFFFFFFFFF
+    return (mixed ^ (mixed >> 31)) & 0x3FFFFFFF
+
+
 def _fix_seeds(seed):
-    """One seed per job. Harnesses that re-seed from nothing or from the clock get it as well."""
-    original = random.seed
+    """A generator that is seeded from nothing or from the clock gets a number of this process's seed, each another."""
+    original = random.Random.seed
+    drawn = 0
 
-    def seed_again(a=None, version=2):
-        original(seed if a is None or _is_clock(a) else a, version)
+    def seed_again(self, a=None, version=2):
+        nonlocal drawn
+        if a is None or _is_clock(a):
+            drawn += 1
+            a = derived_seed(seed, -drawn)
+        original(self, a, version)
 
-    random.seed = seed_again
-    original(seed)
+    random.Random.seed = seed_again
+    random.seed = random._inst.seed
+    random.seed(seed)
 
 
 def _is_clock(value):
@@ -73,9 +94,14 @@ def _watch_processes():
     start, run = subprocess.Popen.__init__, subprocess.run
 
     def watched_start(self, args, *rest, **options):
-        if _program(args) == "vvp":
-            options = _simulator_options(args, options)
-        start(self, args, *rest, **options)
+        if _program(args) != "vvp":
+            start(self, args, *rest, **options)
+            return
+        options = _simulator_options(args, options)
+        try:
+            start(self, args, *rest, **options)
+        finally:
+            os.close(int(options["env"][rtl_agent_probe_seal.IMAGE]))
 
     def watched_run(args, *rest, **options):
         program = _program(args)
@@ -84,9 +110,14 @@ def _watch_processes():
             return run(args, *rest, **options)
         checked = options.pop("check", False)
         if warm:
-            done = warm_simulator.run(args, _simulator_options(args, options))
+            options = _simulator_options(args, options)
+            with rtl_agent_probe_seal.closed(""):
+                done = warm_simulator.run(args, options)
+            os.close(int(options["env"][rtl_agent_probe_seal.IMAGE]))
         else:
             _guard.forget(_option(args, "-o"))
+            if _netlists is not None:
+                args = _netlists.in_place_of_sources(args, options, run, send, current_item)
             done = run(args, *rest, **options)
             _report_build(run, args, options, done.returncode)
         if checked:
@@ -104,19 +135,33 @@ def _simulator_options(args, options):
     env = dict(options.get("env") or os.environ)
     for path in _guard.changed(options.get("cwd"), args):
         send("tampered", path=path, item=current_item)
-    send("simulation", sim=_simulations, item=current_item)
     env[SIM] = str(_simulations)
+    send("simulation", sim=_simulations, item=current_item, seed=_give_seed(env))
     # cocotb 1.9 sets PYTHONHOME to the environment, which then is no environment any more: no .pth file is read.
     env.pop("PYTHONHOME", None)
     env["VIRTUAL_ENV"] = sys.prefix
     env["PYTHONPATH"] = os.pathsep.join(_guard.trusted_first(env.get("PYTHONPATH", "").split(os.pathsep)))
+    image = rtl_agent_probe_seal.image()
+    env[rtl_agent_probe_seal.IMAGE] = str(image)
     options["env"] = env
-    options["pass_fds"] = (*options.get("pass_fds", ()), _channel)
+    options["pass_fds"] = (*options.get("pass_fds", ()), _channel, image)
     return options
+
+
+def _give_seed(env):
+    """The seed of this simulation. One that the harness set itself stays: it is not the job's."""
+    job = os.environ.get(SEED, "0")
+    own = env[SEED] = str(derived_seed(int(job), _simulations))
+    for name in _COCOTB_SEEDS:
+        if env.get(name) == job:
+            env[name] = own
+    given = [env[name] for name in _COCOTB_SEEDS if env.get(name, own) != own]
+    return int(given[0]) if given and given[0].isdigit() else int(own)
 
 
 def report_tampering():
     """At the end, once no simulation can change anything any more."""
+    rtl_agent_probe_seal.reopen()
     if _guard is not None and _simulations:
         for path in _guard.changed_harness():
             send("tampered", path=path, item=None)
@@ -143,26 +188,38 @@ def _option(args, name):
 _channel = None
 _simulations = 0
 _guard = None
+_netlists = None  # in netlist mode: rtl_agent_probe_netlist
 
 
-def activate():
-    """Begin to report, if this process was given the channel. A warm process is forked first, and activated then."""
-    global _channel, _guard
+def activate(files=None):
+    """Begin to report, if this process was given the channel. A warm process is forked first, and activated then.
+
+    `files` is the harness for a simulator that was forked with it.
+    """
+    global _channel, _guard, _netlists
     _channel = _open_channel()
     if _channel is None:
         return
     import rtl_agent_probe_imports
 
     gc.set_threshold(20_000, 50, 100)  # collections took an eighth of a simulation's CPU, and found next to nothing
-    _guard = rtl_agent_probe_imports.install()
+    if os.environ.get(SIM) and files is None:
+        files = rtl_agent_probe_seal.read_image(int(os.environ[rtl_agent_probe_seal.IMAGE]))
+    _guard = rtl_agent_probe_imports.install(files)
     if os.environ.get(SEED):
         _fix_seeds(int(os.environ[SEED]))
     if os.environ.get(SIM):
         import rtl_agent_probe_cocotb
 
+        rtl_agent_probe_seal.open_from(files)
         rtl_agent_probe_cocotb.watch_regressions(int(os.environ[SIM]))
     else:
+        if os.environ.get(NETLIST):
+            import rtl_agent_probe_netlist
+
+            _netlists = rtl_agent_probe_netlist.make()
         send("hello", python=sys.version.split()[0])
+        rtl_agent_probe_seal.watch_processes()
         _watch_processes()
 
 

@@ -9,6 +9,7 @@ import sys
 import traceback
 
 import rtl_agent_probe
+import rtl_agent_probe_old_names
 
 after_regression = None  # what a warm simulator does instead of an orderly exit
 
@@ -70,17 +71,8 @@ def _wrap(module, sim):
     manager._tear_down = reported_tear_down
 
 
-def _widen_logic():
-    """While 2.0 was made a 1-bit value was an array of one, and harnesses of that time call these on any signal."""
-    from cocotb.types import Logic
-
-    if not hasattr(Logic, "to_unsigned"):
-        Logic.to_unsigned = lambda self: int(self)
-        Logic.to_signed = lambda self: -int(self)
-
-
 def _wrap_2(module, manager, sim):
-    _widen_logic()
+    rtl_agent_probe_old_names.give()
     start, passed, failed = manager.start_regression, manager._record_test_passed, manager._record_test_failed
     init_failed = manager._record_test_init_failed
 

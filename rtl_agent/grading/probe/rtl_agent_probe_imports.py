@@ -6,21 +6,28 @@ simulation that the harness runs a second time, and such a file may load a nativ
 
 * directories outside the Python installation offer only the source files that they held when first looked at, and
   only unchanged: $dumpfile replaces files without write permission where it may write to their directory;
-* before each simulation pytest's process compares those directories and the compiled file with what it saw before.
+* before each simulation pytest's process compares those directories and the compiled file with what it saw before;
+* a simulator imports the harness from memory: its files cannot be opened while a design runs.
 """
 
 import importlib.machinery
+import importlib.util
 import os
 import sys
 
+import rtl_agent_probe_seal
+from rtl_agent_probe_seal import HARNESS
+
 PROBE = os.path.dirname(os.path.abspath(__file__))
-HARNESS = "/src"
 _IMPORTABLE = (".py", ".pyc", ".so", ".pth", ".zip", ".egg")
 
 
-def install():
-    """Route every import from outside the Python installation through frozen directories; also renamed modules."""
-    sys.path_hooks.insert(0, _finder_for)
+def install(files=None):
+    """Route every import from outside the Python installation through frozen directories; also renamed modules.
+
+    With `files`, path -> source or code, the harness is imported from these.
+    """
+    sys.path_hooks.insert(0, lambda path: _finder_for(path, files))
     for path in [path for path in sys.path_importer_cache if not is_trusted(path)]:
         del sys.path_importer_cache[path]  # the others stay: they would list site-packages anew
     sys.meta_path.append(_RunnerAlias())
@@ -34,10 +41,60 @@ def is_trusted(path):
     return any(path == root or path.startswith(root.rstrip("/") + "/") for root in roots)
 
 
-def _finder_for(path):
+def _finder_for(path, files):
     if is_trusted(path):
         raise ImportError("left to the ordinary path hooks")
+    path = os.path.abspath(path)
+    if files is not None and (path == HARNESS or path.startswith(HARNESS + "/")):
+        return _MemoryDirectory(path, files)
     return _FrozenDirectory(path)
+
+
+class _MemoryDirectory:
+    """Modules of the harness in a simulator's Python."""
+
+    def __init__(self, path, files):
+        self._path, self._files = path, files
+
+    def find_spec(self, fullname, target=None):
+        stem = os.path.join(self._path, fullname.rpartition(".")[2])
+        for origin, is_package in ((f"{stem}/__init__.py", True), (f"{stem}.py", False)):
+            if origin in self._files:
+                loader = _MemoryLoader(origin, self._files[origin], is_package)
+                spec = importlib.util.spec_from_loader(fullname, loader, origin=origin, is_package=is_package)
+                spec.has_location = True
+                if is_package:
+                    spec.submodule_search_locations[:] = [stem]
+                return spec
+        return None
+
+    def invalidate_caches(self):
+        pass
+
+
+class _MemoryLoader:
+    """Assertions are rewritten, as cocotb has pytest do it for every module that it loads from a file."""
+
+    def __init__(self, path, source, is_package):
+        self._path, self._source, self._is_package = path, source, is_package
+
+    def create_module(self, spec):
+        return None
+
+    def exec_module(self, module):
+        import rtl_agent_warm_code
+
+        exec(rtl_agent_warm_code.rewritten(self._path, self._source), module.__dict__)  # noqa: S102 - it is trusted
+
+    def get_source(self, fullname=None):
+        """For tracebacks, and for whoever inspects a test."""
+        return importlib.util.decode_source(self._source)
+
+    def get_filename(self, fullname=None):
+        return self._path
+
+    def is_package(self, fullname=None):
+        return self._is_package
 
 
 class _SourceOnly(importlib.machinery.SourceFileLoader):
@@ -90,7 +147,7 @@ class Guard:
 
     def changed(self, cwd, simulator_args):
         """Paths that something else than the harness's own tools changed since the last look."""
-        found = self.changed_harness()
+        found = [] if rtl_agent_probe_seal.is_closed() else self.changed_harness()
         for directory in {os.path.abspath(cwd or "."), *(path for path in sys.path if path and not is_trusted(path))}:
             now = {name: _identity(os.path.join(directory, name)) for name in _names(directory) if _importable(name)}
             before = self._directories.setdefault(directory, now)
@@ -108,7 +165,7 @@ class Guard:
         for directory, below, names in os.walk(HARNESS):
             below[:] = [name for name in below if name not in (".pytest_cache", "__pycache__")]  # pytest's own
             for path in (os.path.join(directory, name) for name in names):
-                now = _identity(path)
+                now = _identity(path, changes=False)  # closing the harness changes modes, and so this time
                 if not self._sealed:
                     self._harness[path] = now
                 elif self._harness.get(path, now) != now:
@@ -127,12 +184,12 @@ def _importable(name):
     return name.endswith(_IMPORTABLE)
 
 
-def _identity(path):
+def _identity(path, changes=True):
     try:
         found = os.stat(path)
     except OSError:
         return None
-    return (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+    return (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns if changes else 0)
 
 
 class _RunnerAlias:

@@ -1,13 +1,15 @@
 """A warm harness: a Python with pytest and cocotb's runner imported, which forks a process for each job.
 
-    python3 rtl_agent_warm.py CONTROL CHANNEL VPI_DIRECTORY
+    python3 rtl_agent_warm.py CONTROL CHANNEL VPI_DIRECTORY PLACES
 
-Started once in a box, by the grader. A job comes over the CONTROL socket (4 bytes of length, then JSON): files, the
-service's command and environment, limits. The forked process collects the harness's tests, puts the design in place,
-and runs them, with `vvp` replaced by a warm simulator. The verdict goes over CHANNEL as on the exact path; the answer
-on CONTROL only says how the process ended.
+Started once in a box, by the grader; PLACES is JSON, each directory that can be written with its mode. A job comes over
+the CONTROL socket (4 bytes of length, then JSON): files, the service's command and environment, limits. The forked
+process collects the harness's tests, puts the design in place, and runs them, with `vvp` replaced by a warm simulator.
+The verdict goes over CHANNEL as on the exact path; the answer on CONTROL only says how the process ended, and whether
+the box can have another job.
 """
 
+import fcntl
 import gc
 import json
 import os
@@ -21,37 +23,56 @@ from contextlib import suppress
 
 import rtl_agent_warm_code
 import rtl_agent_warm_files
+import rtl_agent_warm_places
 
 OUTPUT_BYTES = 16384  # of what a job printed, its end
 
 
-def main(control, channel, vpi_directory):
+def main(control, channel, vpi_directory, modes):
     import rtl_agent_warm_imports
 
+    places = rtl_agent_warm_places.Places(modes)
+    rtl_agent_warm_places.adopt_orphans()
+    for descriptor in (control, channel):
+        os.set_inheritable(descriptor, False)  # simulators are handed the channel, and nothing else is
     rtl_agent_warm_imports.import_everything()
     link = socket.socket(fileno=control)
     simulator = rtl_agent_warm_imports.start_simulator(vpi_directory)
     gc.collect()
     gc.freeze()
+    places.clear()
     _send(link, {"ready": True})
     while (job := _receive(link)) is not None:
-        answer = run_job(job, link, channel, simulator)
+        answer, process = run_job(job, link, channel, simulator)
         cpu = simulator.sync()
         if cpu is None:
             answer["gone"] = "the warm simulator ended"
         else:
             answer["cpu"] += cpu
+        answer["spent"] = leave_nothing(places, process)
         _send(link, answer)
 
 
+def leave_nothing(places, process):
+    """Why this box cannot have another job; "" when nothing of this one is left."""
+    try:
+        rtl_agent_warm_places.end_processes_since(process)
+        places.clear()
+    except (OSError, RecursionError, rtl_agent_warm_places.Unclean) as error:
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
 def run_job(job, link, channel, simulator):
-    rtl_agent_warm_files.clear()
+    """How the job ended, and the process that it was."""
     rtl_agent_warm_files.lay_out(job["files"], src_writable=job["src_writable"])
     _compile_ahead(job["plain"])
     output = os.memfd_create("output")
+    fcntl.fcntl(output, fcntl.F_SETFL, os.O_APPEND)  # as in a pipe, what was printed cannot be printed over
     started = time.monotonic()
     child = os.fork()
     if child == 0:
+        link.close()
         _run_child(job, channel, simulator, output)
     ended = _wait(child, link, started + job["wall_seconds"])
     with suppress(ProcessLookupError):
@@ -60,13 +81,14 @@ def run_job(job, link, channel, simulator):
     size = os.fstat(output).st_size
     said = os.pread(output, OUTPUT_BYTES, max(0, size - OUTPUT_BYTES)).decode(errors="replace")
     os.close(output)
-    return {
+    answer = {
         "ended": ended,
         "exit": os.waitstatus_to_exitcode(status),
         "said": said,
         "cpu": usage.ru_utime + usage.ru_stime,
         "wall": time.monotonic() - started,
     }
+    return answer, child
 
 
 def _compile_ahead(path):
@@ -153,4 +175,4 @@ def _exactly(link, size):
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
+    main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], json.loads(sys.argv[4]))

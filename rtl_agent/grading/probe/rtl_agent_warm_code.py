@@ -6,7 +6,7 @@ objects are, in the forked process that needs them.
 
 import ast
 import hashlib
-import os
+from contextlib import suppress
 
 _MOST = 512
 
@@ -27,31 +27,9 @@ def rewritten(path, source):
     return _code[key]
 
 
-def rewritten_directories(directories):
-    """Path -> code for the Python files in these directories; what does not compile is left to the import to say."""
-    found = {}
-    for directory in directories:
-        try:
-            names = os.listdir(directory)
-        except OSError:
-            continue
-        for path in (os.path.join(directory, name) for name in names if name.endswith(".py")):
-            try:
-                with open(path, "rb") as stream:
-                    found[path] = rewritten(path, stream.read())
-            except (OSError, SyntaxError, ValueError, RecursionError):
-                continue
-    return found
-
-
-def give_to_pytest(found):
-    """Let the import hook of pytest take this code instead of compiling."""
-    import _pytest.assertion.rewrite as rewrite
-
-    compile_anew = rewrite._rewrite_test
-
-    def take(path, config):
-        code = found.get(str(path))
-        return (os.stat(path), code) if code is not None else compile_anew(path, config)
-
-    rewrite._rewrite_test = take
+def compile_ahead(files):
+    """Path -> source; what does not compile is left to the import to say."""
+    for path, source in files.items():
+        if path.endswith(".py"):
+            with suppress(SyntaxError, ValueError, RecursionError):
+                rewritten(path, source)

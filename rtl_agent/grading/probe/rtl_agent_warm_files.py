@@ -1,30 +1,8 @@
-"""A job's files in a warm box: everything of the last job goes, everything of this one comes, but the design."""
+"""A job's files in a warm box, which is empty: everything but the design, and then the design."""
 
 import os
-import shutil
 
-WRITABLE = ("/code", "/src", "/rundir", "/tmp")
 DIRECTORIES = ("/code/docs", "/code/rtl", "/code/verif", "/code/rundir", "/rundir/harness")
-
-
-def clear():
-    """Nothing of the last job is left for this one."""
-    for directory in WRITABLE:
-        os.chmod(directory, 0o755)
-        for entry in os.scandir(directory):
-            if entry.is_dir(follow_symlinks=False):
-                _remove_tree(entry.path)
-            else:
-                os.unlink(entry.path)
-    for directory in DIRECTORIES:
-        os.makedirs(directory, exist_ok=True)
-
-
-def _remove_tree(path):
-    """Directories without write permission too: /src of a read-only service is left as one."""
-    for directory, _, _ in os.walk(path):
-        os.chmod(directory, 0o755)
-    shutil.rmtree(path)
 
 
 def lay_out(files, *, src_writable):
@@ -32,6 +10,8 @@ def lay_out(files, *, src_writable):
     for path, text in files.items():
         inside = f"/{path}" if path.startswith("src/") else f"/code/{path}"
         write(inside, text, 0o444 if path.startswith("src/") else 0o644)
+    for directory in DIRECTORIES:
+        os.makedirs(directory, exist_ok=True)
     if not src_writable:
         _protect("/src")
 

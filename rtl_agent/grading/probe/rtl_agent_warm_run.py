@@ -18,12 +18,12 @@ def run(job, simulator):
     def put_design():
         rtl_agent_warm_files.put_design(job["design"])
 
-    if job["plain"]:
-        return rtl_agent_warm_items.run_file(job["plain"], put_design)
     import pytest
 
+    sys.argv = [os.path.join(os.path.dirname(pytest.__file__), "__main__.py"), *job["argv"][1:]]
+    if job["plain"]:
+        return rtl_agent_warm_items.run_file(job["plain"], put_design)
     rtl_agent_probe_pytest.put_design = put_design
-    sys.argv = job["argv"]
     return int(pytest.main(job["argv"][1:]))
 
 

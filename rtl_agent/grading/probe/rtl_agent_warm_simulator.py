@@ -8,6 +8,7 @@ code. `sync` ends whatever still runs, and is answered when nothing does.
 """
 
 import array
+import ctypes
 import fnmatch
 import gc
 import glob
@@ -21,9 +22,11 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
+import types
 from contextlib import suppress
 
-import rtl_agent_probe_imports
+import rtl_agent_probe_seal
 import rtl_agent_warm_code
 
 DESIGN = "/tmp/.warm/sim.vvp"  # what vvp was told to open: a link that each simulation points at its own
@@ -43,8 +46,12 @@ _MODULES = (
     "cocotb_tools._coverage",
     "pygpi.entry",
     "pytest",
+    "rtl_agent_probe_imports",
 )
 _PACKET = 1 << 20
+
+_set_arguments = None  # vvp's function for its command line
+_arguments = None  # what it was given last
 
 
 def serve():
@@ -53,7 +60,7 @@ def serve():
     _import_everything()
     gc.collect()
     gc.freeze()  # a collection in a forked process would touch, and so copy, every page
-    link.send(b'{"ready": true}')
+    link.send(json.dumps({"ready": True, "plusargs": _set_arguments is not None}).encode())
     while True:
         request, fds = _receive(link)
         if request is None:
@@ -61,23 +68,16 @@ def serve():
         if request.get("sync"):
             _answer_sync(link)
             continue
-        code = _harness_code(request["env"])
+        harness = rtl_agent_probe_seal.read_image(fds.pop())
+        rtl_agent_warm_code.compile_ahead(harness)
         child = os.fork()
         if child == 0:
             link.close()
-            _become(request, fds)
-            rtl_agent_warm_code.give_to_pytest(code)
+            _become(request, fds, harness)
             return
         for fd in fds:
             os.close(fd)
         _wait(link, child)
-
-
-def _harness_code(env):
-    paths = env.get("PYTHONPATH", "").split(os.pathsep)
-    return rtl_agent_warm_code.rewritten_directories(
-        path for path in paths if path and not rtl_agent_probe_imports.is_trusted(path)
-    )
 
 
 def _wait(link, child):
@@ -110,7 +110,7 @@ def _answer_sync(link):
     link.send(json.dumps({"synced": True, "cpu": usage.ru_utime + usage.ru_stime}).encode())
 
 
-def _become(request, fds):
+def _become(request, fds, harness):
     os.setsid()
     env = request["env"]
     nothing = os.open("/dev/null", os.O_RDONLY)
@@ -127,55 +127,79 @@ def _become(request, fds):
     if os.path.lexists(DESIGN):
         os.unlink(DESIGN)
     os.symlink(request["design"], DESIGN)
-    _take_over_python(env)
+    if _set_arguments is not None:
+        _take_arguments([request["design"], *request["plusargs"], "-none"])
+    _take_over_python(env, harness)
 
 
-def _take_over_python(env):
+def _take_over_python(env, harness):
     """What a new interpreter would have from this environment: its search path, its seeds, the probe."""
-    import sys
-
     import rtl_agent_probe
     import rtl_agent_probe_cocotb
 
     given = [path for path in env.get("PYTHONPATH", "").split(os.pathsep) if path]
     sys.path[:] = dict.fromkeys([*given, *sys.path])
-    rtl_agent_probe_cocotb.after_regression = _leave
-    rtl_agent_probe.activate()
+    rtl_agent_probe_cocotb.after_regression = _flush
+    rtl_agent_probe.activate(harness)
 
 
-def _leave():
-    """End at once: results are on the channel and in the result file, and an orderly exit takes 20 ms of CPU."""
-    _flush(None)
-    os._exit(0)
+def _flush():
+    """What Python holds back: it is not taken down at the end (see warm_start.c)."""
+    sys.stdout.flush()
+    sys.stderr.flush()
 
 
 def _import_everything():
     """What every simulation would load by itself, once for all of them."""
-    global _flush
-    import ctypes
-
+    global _set_arguments
     import rtl_agent_probe_cocotb
+
+    _set_arguments = _find_set_arguments()
 
     for module in _MODULES:
         with suppress(ImportError):  # some are of one cocotb generation only
             importlib.import_module(module)
-    library = ctypes.CDLL(None)
-    _flush = library.fflush
-    _flush.argtypes = [ctypes.c_void_p]
     for path in _system_modules():
         with suppress(OSError):
             ctypes.CDLL(path)
     rtl_agent_probe_cocotb.rewrite_assertions_once()
     _fill_caches()
+    _number_lines_quickly()
 
 
 def _fill_caches():
     """Regular expressions that every simulation would compile for itself: of its log, source lines, file names."""
     inspect.getsourcelines(_fill_caches)
-    for pattern in ("test_*.py", "*_test.py"):
+    for pattern in ("test_*.py", "*_test.py", "*.py"):
         fnmatch.fnmatch("", pattern)
-    with suppress(ImportError, AttributeError):  # 1.9 has another
+    with suppress(ImportError, AttributeError):  # 1.9 has others
         importlib.import_module("cocotb.logging").SimLogFormatter()
+        importlib.import_module("cocotb._xunit_reporter").bin_xml_escape("")  # 20 ms in each failing simulation
+
+
+def _number_lines_quickly():
+    """cocotb reads each test's source for the number of its first line, which the function knows: 0.3 ms a test."""
+    regression = sys.modules["cocotb.regression"]
+    quick = types.SimpleNamespace(**vars(inspect))
+    quick.getsourcelines = lambda function: ([], function.__code__.co_firstlineno)
+    regression.inspect = quick
+
+
+def _find_set_arguments():
+    """vvp's own function for its command line; None where it is not to be had."""
+    try:
+        function = ctypes.CDLL(None)["_Z17vpi_set_vlog_infoiPPc"]  # C++: vpi_set_vlog_info(int, char**)
+    except AttributeError:
+        return None
+    function.restype = None
+    return function
+
+
+def _take_arguments(words):
+    """The design's name and the plusargs, as vvp would have them from its command line."""
+    global _arguments
+    _arguments = (ctypes.c_char_p * (len(words) + 1))(*map(os.fsencode, words), None)  # vvp keeps the pointer
+    _set_arguments(ctypes.c_int(len(words)), _arguments)
 
 
 def _system_modules():
@@ -209,22 +233,24 @@ class WarmSimulator:
         argv = [*prefix, "-M", module_directory, "-m", "warm_start", DESIGN, "-none"]
         self._process = subprocess.Popen(
             argv,
-            env={**env, _FD: str(far.fileno())},
+            env={**env, _FD: str(far.fileno()), "LD_PRELOAD": f"{module_directory}/warm_start.vpi"},
             pass_fds=(far.fileno(),),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
         )
         far.close()
-        if not _receive(self._link)[0]:
+        ready = _receive(self._link)[0]
+        if not ready:
             raise RuntimeError(f"the warm simulator did not start: exit code {self._process.wait()}")
+        self._takes_plusargs = ready["plusargs"]
         self.limits = {}
         self._cpu_seconds = 0.0
 
     def can_run(self, args, options):
-        """Plusargs are read from vvp's own command line, which is long past: those simulations start cold."""
+        """As cocotb's runner starts it: a compiled design, plusargs, a format of waves, which are not written."""
         rest = list(args[len(self._prefix) :])
         same = list(args[: len(self._prefix)]) == self._prefix
-        known = all(word in ("-none", "-fst") for word in rest[1:])
+        known = all(word in ("-none", "-fst") or (self._takes_plusargs and word[:1] == "+") for word in rest[1:])
         return same and bool(rest) and rest[0].endswith(".vvp") and known and not options.get("shell")
 
     def run(self, args, options):
@@ -234,8 +260,10 @@ class WarmSimulator:
         channel = int(os.environ["RTL_AGENT_CHANNEL"])
         cwd = os.path.abspath(options.get("cwd") or ".")
         design = os.path.join(cwd, args[len(self._prefix)])
-        request = {"env": options["env"], "cwd": cwd, "design": design, "limits": self.limits}
-        socket.send_fds(self._link, [json.dumps(request).encode()], [out, err, channel])
+        plusargs = [word for word in args[len(self._prefix) + 1 :] if word.startswith("+")]
+        request = {"env": options["env"], "cwd": cwd, "design": design, "plusargs": plusargs, "limits": self.limits}
+        image = int(options["env"][rtl_agent_probe_seal.IMAGE])
+        socket.send_fds(self._link, [json.dumps(request).encode()], [out, err, channel, image])
         answer, _ = _receive(self._link)
         if answer is None:
             raise RuntimeError("the warm simulator ended")

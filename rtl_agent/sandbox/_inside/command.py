@@ -7,10 +7,11 @@ import select
 import time
 from collections.abc import Mapping, Sequence
 
+from rtl_agent.sandbox._inside.cpu import CpuCounter, CpuLimit
 from rtl_agent.sandbox._inside.program import Program, become
 from rtl_agent.sandbox._inside.wire import CHUNK, Wire
 
-SIGKILL = 9  # importing signal costs 6 ms of CPU for its enums
+SIGKILL, SIGXCPU = 9, 24  # importing signal costs 6 ms of CPU for its enums
 LONGEST_POLL = 3600.0  # seconds; poll takes its time as a C int of milliseconds
 
 
@@ -37,13 +38,14 @@ class Kept:
         return bytes(self.head + self.tail)
 
 
-def run(wire: Wire, cgroups: Sequence[int], fields: Sequence[bytes]) -> None:
-    wall, output, keep, stdin_size = (float(number) for number in fields[0].split())
+def run(wire: Wire, cgroups: Sequence[int], counter: CpuCounter, fields: Sequence[bytes]) -> None:
+    wall, all_cpu, output, keep, stdin_size = (float(number) for number in fields[0].split())
     program = Program(fields[1:])
     stdin = take_stdin(wire, int(stdin_size))
     out, out_end = os.pipe()
     err, err_end = os.pipe()
     fault, fault_end = os.pipe()
+    limit = CpuLimit(counter, all_cpu)
     start = time.monotonic()
     pid = os.fork()
     if pid == 0:
@@ -53,8 +55,9 @@ def run(wire: Wire, cgroups: Sequence[int], fields: Sequence[bytes]) -> None:
     for fd in (out, err, fault):
         os.set_blocking(fd, False)
     streams = {out: Kept(int(keep)), err: Kept(int(keep))}
-    ended = watch(wire, pid, streams, start + wall, output)
-    code, cpu, rss = kill_all(pid)
+    ended = watch(wire, pid, streams, start + wall, limit, output)
+    code, waited, rss = kill_all(pid)
+    cpu = max(waited, limit.used())  # the first steps of a command are outside of its cgroup
     wall = time.monotonic() - start
     for fd, kept in streams.items():
         # Until there is no more, not until end of file: a writing end may have left through a passed socket.
@@ -65,7 +68,9 @@ def run(wire: Wire, cgroups: Sequence[int], fields: Sequence[bytes]) -> None:
         os.close(fd)
     if failure:
         return wire.reply([b"fault", failure])
-    if ended != b"exited":
+    if ended == b"cpu-time":
+        ended, code = b"signalled", -SIGXCPU
+    elif ended != b"exited":
         code = -SIGKILL  # an exit code of 0 that it reached just then must not look like success
     elif code < 0:
         ended = b"signalled"
@@ -87,7 +92,7 @@ def take_stdin(wire: Wire, size: int) -> int:
     return fd
 
 
-def watch(wire: Wire, pid: int, streams: Mapping[int, Kept], deadline: float, output: float) -> bytes:
+def watch(wire: Wire, pid: int, streams: Mapping[int, Kept], deadline: float, limit: CpuLimit, output: float) -> bytes:
     """Take output until the command ends, or has to."""
     exited = os.pidfd_open(pid)
     poll = select.poll()
@@ -98,7 +103,10 @@ def watch(wire: Wire, pid: int, streams: Mapping[int, Kept], deadline: float, ou
             left = deadline - time.monotonic()
             if left <= 0:
                 return b"wall-time"
-            ready = [fd for fd, _ in poll.poll(min(left, LONGEST_POLL) * 1000 + 1)]
+            cpu_left = limit.left()
+            if cpu_left <= 0:
+                return b"cpu-time"
+            ready = [fd for fd, _ in poll.poll(min(left, limit.look_after(cpu_left), LONGEST_POLL) * 1000 + 1)]
             if wire.fd in ready or wire.owner in ready:
                 os._exit(0)  # the host speaks during a command only by hanging up
             for fd in streams.keys() & ready:

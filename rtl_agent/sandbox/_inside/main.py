@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from rtl_agent.sandbox._inside.command import run
+from rtl_agent.sandbox._inside.cpu import CpuCounter
 from rtl_agent.sandbox._inside.files import read, write
 from rtl_agent.sandbox._inside.program import close_all_but
 from rtl_agent.sandbox._inside.wire import Wire
@@ -21,25 +22,27 @@ PR_SET_DUMPABLE = 4
 
 def main(arguments: Sequence[str]) -> None:
     host, owner, proc = map(int, arguments[:3])
-    cgroups, passed = ([int(fd) for fd in fds.split()] for fds in arguments[3:5])
+    cgroups, counters, passed = ([int(fd) for fd in fds.split()] for fds in arguments[3:6])
     volunteer_for_oom(proc)
-    close_all_but({host, owner, *cgroups, *passed})
-    for fd in (host, owner, *cgroups, *passed):
+    kept = (host, owner, *cgroups, *counters, *passed)
+    close_all_but(set(kept))
+    for fd in kept:
         os.set_inheritable(fd, False)
     # Commands have the same uid. The kernel shields pid 1 from signals it has no handler for; not being dumpable
     # shields it from ptrace and closes /proc/1.
     _signal.signal(SIGINT, _signal.SIG_DFL)
     if prctl(PR_SET_DUMPABLE, 0):
         raise OSError("the init could not make itself untraceable")
-    serve(Wire(host, owner), cgroups)
+    os.umask(0o022)  # directories on the way to a file that is written have modes that do not depend on the host's
+    serve(Wire(host, owner), cgroups, CpuCounter(counters))
 
 
-def serve(wire: Wire, cgroups: Sequence[int]) -> None:
+def serve(wire: Wire, cgroups: Sequence[int], counter: CpuCounter) -> None:
     wire.reply([b"ready"])
     while True:
         operation, *fields = wire.receive_frame()
         if operation == b"run":
-            run(wire, cgroups, fields)
+            run(wire, cgroups, counter, fields)
         elif operation == b"write":
             write(wire, fields[0], int(fields[1]), int(fields[2]))
         elif operation == b"read":

@@ -147,7 +147,7 @@ async def check_disk_quota(sandbox: Sandbox) -> None:
 
 async def check_shared_memory_quota(sandbox: Sandbox) -> None:
     """/dev cannot be filled, /dev/shm included."""
-    async with box_of(sandbox) as box:
+    async with box_of(sandbox, ipc=True) as box:
         for path in ("/dev/file", "/dev/shm/file", "/dev/pts/file"):
             await shell(box, f"head -c 300000000 /dev/zero > {path}")
             used = await shell(box, f"stat -c %s {path} || echo 0")

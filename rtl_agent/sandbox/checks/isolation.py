@@ -25,14 +25,14 @@ async def check_no_host_network(sandbox: Sandbox) -> None:
     """A server on the host's loopback cannot be reached, nor can any address outside."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        async with box_of(sandbox) as box:
+        async with box_of(sandbox, ipc=True) as box:
             await expect_error(box, f"import socket; socket.create_connection(('127.0.0.1', {port}), 2)")
             await expect_error(box, "import socket; socket.create_connection(('192.0.2.1', 80), 2)")
 
 
 async def check_no_interfaces(sandbox: Sandbox) -> None:
     """There is no network interface but the loopback."""
-    async with box_of(sandbox) as box:
+    async with box_of(sandbox, ipc=True) as box:
         await expect_output(box, "import socket; print([name for _, name in socket.if_nameindex()])", "['lo']")
 
 
@@ -236,10 +236,12 @@ async def check_passed_fds(sandbox: Sandbox) -> None:
 
 
 async def check_devices(sandbox: Sandbox) -> None:
-    """/dev has the harmless devices, and they work."""
-    async with box_of(sandbox) as box:
-        expect((await shell(box, "echo x > /dev/null && head -c 4 /dev/zero && head -c 4 /dev/urandom")).ok, "missing")
-        known = {"core", "fd", "full", "null", "ptmx", "pts", "random", "shm", "stderr", "stdin", "stdout", "tty"}
-        known |= {"urandom", "zero", "console", "mqueue"}
-        found = set((await box.run(["ls", "-A", "/dev"])).stdout.decode().split())
-        expect(found <= known, found - known)
+    """/dev has the harmless devices, and they work; shared memory and terminals only where they were asked for."""
+    known = {"fd", "full", "null", "random", "stderr", "stdin", "stdout", "tty", "urandom", "zero"}
+    for ipc in (False, True):
+        async with box_of(sandbox, ipc=ipc) as box:
+            works = await shell(box, "echo x > /dev/null && head -c 4 /dev/zero && head -c 4 /dev/urandom")
+            expect(works.ok, "missing")
+            found = set((await box.run(["ls", "-A", "/dev"])).stdout.decode().split())
+            unknown = found - known - ({"core", "ptmx", "pts", "shm", "console", "mqueue"} if ipc else set())
+            expect(not unknown, unknown)

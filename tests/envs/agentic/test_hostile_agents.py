@@ -16,8 +16,9 @@ from rtl_agent.problems import Problem
 from rtl_agent.sandbox import MIB, BubblewrapSandbox
 from rtl_agent.toolchain import find_toolchain
 from tests.envs.agentic.turns import SUBMIT, bash, call, told, write
+from tests.grading.cases import problem_for, text_of
 from tests.grading.processes import cgroups, named, open_files
-from tests.grading.test_attacks import CANARY_WORD, MARK, canary, host_state, marked, of_kind, problem_for, text_of
+from tests.grading.test_attacks import CANARY_WORD, MARK, canary, host_state, marked, of_kind
 
 __all__ = ["canary"]  # a fixture
 

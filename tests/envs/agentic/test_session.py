@@ -16,6 +16,7 @@ from rtl_agent.grading import ExecutorFault, Grade, Grader, Outcome
 from rtl_agent.grading.executors import GradeJob
 from rtl_agent.problems import Flavour, Needs, Problem
 from rtl_agent.sandbox import MIB, BubblewrapSandbox
+from rtl_agent.sandbox.cgroup import find_place
 from rtl_agent.toolchain import find_toolchain
 from tests.envs.agentic.turns import SUBMIT, answer, bash, call, shown, told, write
 from tests.grading.processes import named
@@ -69,6 +70,26 @@ async def test_targets_left_as_given_earn_nothing_and_an_untouched_workspace_ope
     assert end.grade is not None
     assert (end.reward, end.grade.outcome) == (0.0, Outcome.INVALID)
     assert "as it was given" in end.grade.reasons[0]
+
+
+async def test_a_given_target_stays_until_it_is_deleted(begin: Begin, bundled: dict[str, Problem]) -> None:
+    """As in CVDP's agentic flow: an untouched file is part of the answer, a deleted one is not."""
+    spi = bundled["rtl_spi_master_0001"]
+    assert spi.reference is not None
+    master, shift = spi.reference["rtl/spi_master.sv"], spi.reference["rtl/spi_shift.sv"]
+    given = replace(spi, context={**spi.context, "rtl/spi_shift.sv": shift})
+    kept = begin(problem=given)
+    await shown(kept, write("rtl/spi_master.sv", master))
+    end = await kept.take(answer())
+    assert end.grade is not None
+    assert end.grade.outcome is Outcome.PASSED
+    deleted = begin(problem=given)
+    await shown(deleted, write("rtl/spi_master.sv", master))
+    await shown(deleted, bash("rm rtl/spi_shift.sv"))
+    end = await deleted.take(answer())
+    assert end.grade is not None
+    assert end.grade.outcome is Outcome.FAILED
+    assert set(deleted.episode().files) == {"rtl/spi_master.sv"}
 
 
 async def test_files_persist_and_nothing_else_does(begin: Begin) -> None:
@@ -227,6 +248,18 @@ async def test_limits_of_commands_are_said_in_the_observation(begin: Begin) -> N
     assert await shown(session, bash("while :; do :; done")) == "[killed by SIGXCPU: out of CPU time]"
     assert "[not run: the CPU time of all commands together is used up" in await shown(session, bash("true"))
     assert (await session.take(answer())).ended is EndReason.ANSWER
+
+
+@pytest.mark.skipif(find_place() is None, reason="CPU time that nobody waits for is counted by a cgroup only")
+async def test_children_that_nobody_waits_for_use_up_the_cpu_time_of_an_episode(begin: Begin) -> None:
+    session = begin(limits=CommandLimits(cpu_seconds=60, episode_cpu_seconds=1.5))
+    spawn = "import os, signal, time\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
+    spawn += (
+        "while True:\n    if os.fork() == 0:\n        while time.process_time() < 0.05: pass\n        os._exit(0)\n"
+    )
+    said = await shown(session, bash(f"python3 -c '{spawn}    time.sleep(0.05)'"))
+    assert said == "[killed by SIGXCPU: out of CPU time]"
+    assert "[not run: the CPU time of all commands together is used up" in await shown(session, bash("true"))
 
 
 async def test_odd_commands_are_refused_or_run_but_never_fail_the_episode(begin: Begin) -> None:

@@ -1,0 +1,184 @@
+"""Keeps a design from reading the harness: while a tool works on the design, nothing of /src can be opened by name.
+
+A compiler follows `include, a simulator runs $fopen and $readmemh, and both have the rights of the harness's own user.
+So the directory has no permissions at all while any process that the harness started is alive; the harness's Python,
+which owns it, opens it again when none is. Files that a tool's command names (a list of waivers, a synthesis script, a
+testbench among the sources) stay readable to that tool, and are reported. RTL cannot change modes.
+
+A simulator's Python runs while the directory is closed. It gets the harness's files beforehand, as an image in memory
+that has no name (`image`), imports its modules from there, and `open` finds the other files there too.
+"""
+
+import builtins
+import io
+import marshal
+import os
+import subprocess
+from contextlib import contextmanager
+
+import rtl_agent_probe
+
+HARNESS = "/src"
+KEPT = "RTL_AGENT_KEPT"  # files that a design which was given reads while it is simulated
+IMAGE = "RTL_AGENT_IMAGE"  # the descriptor of the image, for a simulator
+_SOURCES = (".v", ".sv", ".vh", ".svh", ".inc")
+
+_open_modes = {}  # path -> mode of what is closed at the moment
+_alive = set()  # processes that the harness started and that have not ended
+
+
+def watch_processes():
+    """Close the harness before any process starts, open it when the last one has ended."""
+    start, ended, system = subprocess.Popen.__init__, subprocess.Popen._handle_exitstatus, os.system
+
+    def closed_start(self, args, *rest, **options):
+        close(_words(args), options.get("cwd"))
+        _alive.add(self)
+        try:
+            start(self, args, *rest, **options)
+        except BaseException:
+            _gone(self)
+            raise
+
+    def noticed_end(self, *rest, **options):
+        ended(self, *rest, **options)
+        _gone(self)
+
+    def closed_system(command):
+        with closed(command):
+            return system(command)
+
+    subprocess.Popen.__init__ = closed_start
+    subprocess.Popen._handle_exitstatus = noticed_end
+    os.system = closed_system
+
+
+def _gone(process):
+    _alive.discard(process)
+    if not _alive:
+        reopen()
+
+
+@contextmanager
+def closed(words, cwd=None):
+    """For a tool that is not started by `subprocess`: a warm simulator, a shell."""
+    token = object()
+    close(words, cwd)
+    _alive.add(token)
+    try:
+        yield
+    finally:
+        _gone(token)
+
+
+def _words(args):
+    return args if isinstance(args, str) else " ".join(os.fsdecode(word) for word in args if not isinstance(word, int))
+
+
+def close(words, cwd=None):
+    """Take every permission from the harness but for the files that these words name."""
+    if not os.path.isdir(HARNESS):
+        return
+    reopen()  # another process may be at work: what it may read is what this one may
+    named = _named(words, cwd)
+    for path in named:
+        rtl_agent_probe.send("readable", path=path, item=rtl_agent_probe.current_item)
+    if not named:
+        _set_mode(HARNESS, 0)
+        return
+    parents = {os.path.dirname(path) for path in named}
+    parents |= {above for path in named for above in _above(path)}
+    for directory, _, names in os.walk(HARNESS, topdown=False):
+        for path in (os.path.join(directory, name) for name in names):
+            if path not in named and not os.path.islink(path):
+                _set_mode(path, 0)
+        # Verilator lists the directory of a file that it is given.
+        _set_mode(directory, 0o555 if directory in parents or directory == HARNESS else 0)
+
+
+def _above(path):
+    while path != HARNESS and path != "/":
+        path = os.path.dirname(path)
+        yield path
+
+
+def reopen():
+    """Every mode as it was; directories first, or what is in them cannot be reached."""
+    for path in sorted(_open_modes):
+        os.chmod(path, _open_modes[path])
+    _open_modes.clear()
+
+
+def is_closed():
+    return bool(_open_modes)
+
+
+def _set_mode(path, mode):
+    _open_modes.setdefault(path, os.stat(path).st_mode & 0o7777)
+    os.chmod(path, mode)
+
+
+def _named(words, cwd):
+    """Files of the harness that a command names, and those that these name in turn."""
+    files = {path: None for path in _files() if not path.endswith((".py", ".env"))}
+    wanted = {path for path in os.environ.get(KEPT, "").split(os.pathsep) if path in files}
+    inside = os.path.abspath(cwd or ".")
+    wanted |= {path for path in files if _mentions(words, path, inside)}
+    if f"-I{HARNESS}" in words or f"-I {HARNESS}" in words:
+        wanted |= {path for path in files if path.endswith(_SOURCES)}
+    todo = list(wanted)
+    while todo:
+        text = _read(todo.pop()).decode("latin-1")
+        more = {path for path in files if path not in wanted and _mentions(text, path, inside)}
+        wanted |= more
+        todo += more
+    return wanted
+
+
+def _mentions(text, path, cwd):
+    return path in text or (path.startswith(cwd + "/") and os.path.relpath(path, cwd) in text.split())
+
+
+def _files():
+    for directory, below, names in os.walk(HARNESS):
+        below[:] = [name for name in below if name not in (".pytest_cache", "__pycache__")]
+        for name in names:
+            yield os.path.join(directory, name)
+
+
+def _read(path):
+    try:
+        with open(path, "rb") as stream:
+            return stream.read()
+    except OSError:
+        return b""
+
+
+def image():
+    """A descriptor that holds every file of the harness, for a simulator that starts while they are closed."""
+    descriptor = os.memfd_create("harness")
+    os.set_inheritable(descriptor, True)
+    with open(os.dup(descriptor), "wb") as stream:
+        stream.write(marshal.dumps({path: _read(path) for path in _files()}))
+    return descriptor
+
+
+def read_image(descriptor):
+    """Path -> content, and the descriptor is closed."""
+    with open(descriptor, "rb") as stream:
+        stream.seek(0)
+        return marshal.loads(stream.read())  # noqa: S302 - the harness's own process wrote it
+
+
+def open_from(files):
+    """Let `open` find these files in memory, in a simulator's Python; only for reading."""
+    original = io.open
+
+    def open_(file, mode="r", buffering=-1, encoding=None, errors=None, newline=None, closefd=True, opener=None):
+        data = files.get(os.fspath(file)) if isinstance(file, (str, os.PathLike)) else None
+        if data is None or not set(mode) <= set("rbt"):
+            return original(file, mode, buffering, encoding, errors, newline, closefd, opener)
+        stream = io.BytesIO(data)
+        return stream if "b" in mode else io.TextIOWrapper(stream, encoding, errors, newline)
+
+    builtins.open = io.open = open_

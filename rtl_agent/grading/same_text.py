@@ -1,0 +1,127 @@
+"""Does a linter read what the simulator reads? Both preprocessors are asked, and what they make of a design compared.
+
+Macros that one tool predefines, lines counted differently, comments that one takes for code, names of files that a
+linter waives: whatever hides something from one of them shows as a difference here, without a list of tricks. A
+linter's own waivers, which it keeps in its output as comments and directives, are allowed where the given files had them.
+"""
+
+import shlex
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from rtl_agent.grading.verilog_tokens import Kind, Token, strings, tokens
+from rtl_agent.sandbox import MIB, Box, Limits
+
+_LIMITS = Limits(wall_seconds=30, cpu_seconds=20)
+_MOST = 8 * MIB  # of preprocessed text; the largest file of CVDP's development part has 0.1
+_WORKING = "/tmp/rtl-agent-reading"
+# Both tools obey these alike, and none of them switches a warning off. `celldefine does.
+_ALIKE = {"`timescale", "`default_nettype", "`resetall", "`unconnected_drive", "`nounconnected_drive"}
+_KEYWORDS = {"`begin_keywords", "`end_keywords"}
+_CALLS_OUT = {"$c", "$c1", "$c8", "$c16", "$c32", "$c64", "$c128", "$cpure", "$system"}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What one preprocessor made of the files."""
+
+    code: tuple[str, ...]  # tokens, without line markers
+    comments: tuple[str, ...]
+    files: frozenset[str]  # that its line markers name
+
+
+async def read_twice(box: Box, sources: Sequence[str], env: Mapping[str, str]) -> tuple[Reading, Reading] | str:
+    """(the simulator's, the linter's) reading of files in a box; a sentence where one cannot read them."""
+    simulator, linter = f"{_WORKING}/simulator.v", f"{_WORKING}/linter.v"
+    files = shlex.join(sources)
+    # cocotb 1.9's runner defines COCOTB_SIM, and no linter does: what depends on it differs.
+    command = (
+        f"mkdir -p {_WORKING} && iverilog -g2012 -DCOCOTB_SIM=1 -E -o {simulator} {files}"
+        f" && verilator -E -Wno-fatal {files} > {linter}"
+    )
+    done = await box.run(["sh", "-c", command], env=env, cwd="/code/rundir", limits=_LIMITS)
+    if not done.ok:
+        said = (done.stderr + done.stdout).decode(errors="replace").strip()
+        return f"cannot be preprocessed again: {said[:300] or done.ended}"
+    try:
+        texts = [(await box.read(path, max_bytes=_MOST)).decode(errors="replace") for path in (simulator, linter)]
+    except ValueError:
+        return f"is more than {_MOST // MIB} MiB when its macros are expanded"
+    return reading(texts[0]), reading(texts[1])
+
+
+def reading(text: str) -> Reading:
+    code: list[str] = []
+    comments: list[str] = []
+    files: set[str] = set()
+    stream = [token for token in tokens(text)]
+    at = 0
+    while at < len(stream):
+        token = stream[at]
+        if _is_marker(stream, at):
+            files.add(strings(stream[at + 2]))
+            at += 4
+            continue
+        if token.kind is Kind.COMMENT:
+            comments.append(" ".join(token.text.split()))
+        else:
+            code.append(token.text)
+        at += 1
+    return Reading(tuple(code), tuple(comments), frozenset(files))
+
+
+def _is_marker(stream: Sequence[Token], at: int) -> bool:
+    following = stream[at + 1 : at + 4]
+    if stream[at].text != "`line" or len(following) < 3:
+        return False
+    return following[0].text.isdigit() and following[1].kind is Kind.STRING and following[2].text.isdigit()
+
+
+def differences(
+    simulator: Reading, linter: Reading, known: Sequence[str], given: tuple[Reading, Reading] | None
+) -> list[str]:
+    """What a linter was told that the simulator was not, in sentences. `given` are the readings of the given files."""
+    nothing = Reading((), (), frozenset())
+    given_simulator, given_linter = given or (nothing, nothing)
+    found: list[str] = []
+    if simulator.code != linter.code:
+        found.append(_first_difference(simulator.code, linter.code))
+    comments = Counter(linter.comments) - Counter(given_linter.comments)
+    found += [f"`{_cut(comment)}` tells the linter to look away" for comment in comments]
+    directives = Counter(_directives(linter.code)) - Counter(_directives(given_linter.code))
+    found += [f"{name} makes the linter read on differently" for name in directives]
+    # Icarus writes no line markers of its own: each of them is a `line of the design.
+    names = {PurePosixPath(path).name for path in known}
+    renamed = {name for name in linter.files - given_linter.files if PurePosixPath(name).name not in names}
+    found += [f"`line names {_cut(name)}" for name in sorted(renamed | simulator.files - given_simulator.files)]
+    calls = Counter(filter(_calls_out, linter.code)) - Counter(filter(_calls_out, given_linter.code))
+    return found + [f"`{call}` calls what is not Verilog" for call in calls]
+
+
+def _directives(code: Sequence[str]) -> list[str]:
+    """Directives that are left when macros are expanded, and are no common ground of the tools."""
+    found = []
+    for name, value in zip(code, (*code[1:], ""), strict=False):
+        if name.startswith("`") and len(name) > 1 and name not in _ALIKE:
+            if name not in _KEYWORDS or (name == "`begin_keywords" and not value.startswith('"1800')):
+                found.append(name)
+    return found
+
+
+def _calls_out(token: str) -> bool:
+    return token in _CALLS_OUT or token in ('"DPI"', '"DPI-C"')
+
+
+def _first_difference(simulator: Sequence[str], linter: Sequence[str]) -> str:
+    at = next((i for i, (a, b) in enumerate(zip(simulator, linter, strict=False)) if a != b), None)
+    if at is None:
+        at = min(len(simulator), len(linter))
+    before = " ".join(simulator[max(0, at - 4) : at]) or "the beginning"
+    ours, theirs = (" ".join(code[at : at + 4]) or "nothing" for code in (simulator, linter))
+    return f"the linter reads another design: after `{_cut(before)}` it has `{_cut(theirs)}`, a simulator `{_cut(ours)}`"
+
+
+def _cut(words: str) -> str:
+    return words if len(words) <= 80 else words[:77] + "..."

@@ -1,0 +1,54 @@
+"""What the directories of `attacks/` and `accepts/` have in common: how a case is read, and the problem it is for."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from rtl_agent.problems import Flavour, Problem, Service
+
+
+def read_expect(case: Path) -> dict[str, Any]:
+    expect = yaml.safe_load((case / "expect.yaml").read_text())
+    assert isinstance(expect, dict), case
+    return expect
+
+
+def cases_of_kind(folder: Path, kind: str) -> list[Any]:
+    """A parameter for each case below the folder, slow ones marked."""
+    found = []
+    for case in sorted(path.parent for path in folder.glob("*/expect.yaml")):
+        expect = read_expect(case)
+        if expect.get("kind", "design") == kind:
+            marks = [pytest.mark.slow] if expect.get("slow") else []
+            found.append(pytest.param(case, expect, id=case.name, marks=marks))
+    return found
+
+
+def text_of(case: Path, expect: Mapping[str, Any], name: str, canary: Path | None = None) -> str:
+    """A case's text: a file as it is, byte for byte, or made of `parts` where it would be megabytes of the same."""
+    if name in expect.get("parts", {}):
+        pieces = expect["parts"][name]
+        text = "".join(piece if isinstance(piece, str) else piece["repeat"] * piece["times"] for piece in pieces)
+    else:
+        text = (case / name).read_bytes().decode(errors="surrogateescape")
+    return text if canary is None else text.replace("@CANARY@", str(canary))
+
+
+def problem_for(expect: Mapping[str, Any], bundled: Mapping[str, Problem]) -> Problem:
+    """The bundled problem, its harness changed where the case needs a kind of harness that we do not have."""
+    problem = bundled[expect["problem"]]
+    files = dict(problem.harness.files)
+    for edit in expect.get("harness_edits", ()):
+        assert edit["old"] in files[edit["file"]], edit
+        files[edit["file"]] = files[edit["file"]].replace(edit["old"], edit["new"])
+    files |= expect.get("harness_files", {})
+    services: list[Service] = list(problem.harness.services)
+    if "src_writable" in expect:
+        services = [replace(service, src_writable=expect["src_writable"]) for service in services]
+    flavour = Flavour(expect.get("flavour", problem.harness.flavour))
+    harness = replace(problem.harness, files=files, services=tuple(services), flavour=flavour)
+    return replace(problem, context={**problem.context, **expect.get("context", {})}, harness=harness)

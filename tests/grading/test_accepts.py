@@ -1,0 +1,74 @@
+"""Right but unusual answers: each passes with the full reward, and both grading paths say the same of it.
+
+Each directory of `accepts/` is one test; `accepts/README.md` describes its files.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rtl_agent.grading import Grade, Grader, Outcome, submit
+from rtl_agent.grading.paths import Path as GradingPath
+from rtl_agent.problems import Problem
+from rtl_agent.problems.flavour import flavour_of
+from tests.grading.cases import cases_of_kind, problem_for, read_expect, text_of
+
+FOLDER = Path(__file__).parents[2] / "accepts"
+KINDS = ("design", "reply", "files")
+
+in_one_loop = pytest.mark.asyncio(loop_scope="module")  # warm boxes stay warm from case to case
+
+
+async def graded(grader: Grader, problem: Problem, case: Path, expect: Mapping[str, Any]) -> Grade:
+    kind = expect.get("kind", "design")
+    if kind == "reply":
+        chosen = {key: expect[key] for key in ("extraction",) if key in expect}
+        return await grader.grade_reply(problem, text_of(case, expect, "reply.txt"), **chosen)
+    if kind == "files":
+        files = {target: text_of(case, expect, f"files/{target}") for target in targets_in(case)}
+        assert set(files) <= set(problem.targets), sorted(files)
+    else:
+        files = {problem.targets[0]: text_of(case, expect, "design.sv")}
+    return await grader.grade(problem, submit(problem, files))
+
+
+def targets_in(case: Path) -> list[str]:
+    folder = case / "files"
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+def check(grade: Grade) -> None:
+    said = (grade.reasons, [(test.name, test.passed, test.message) for test in grade.tests], grade.log)
+    assert grade.outcome is Outcome.PASSED, said
+    assert grade.reward.total == grade.reward.maximum > 0, (grade.reward, grade.stages)
+    assert grade.tests, said
+
+
+@in_one_loop
+@pytest.mark.parametrize(("case", "expect"), [case for kind in KINDS for case in cases_of_kind(FOLDER, kind)])
+async def test_a_right_answer_passes(
+    case: Path, expect: dict[str, Any], bundled: dict[str, Problem], graders: Mapping[GradingPath, Grader]
+) -> None:
+    problem = problem_for(expect, bundled)
+    if "flavour" in expect:  # what the case changed in the harness asks for it
+        assert flavour_of(problem.harness.files) == expect["flavour"]
+    exact = await graded(graders[GradingPath.EXACT], problem, case, expect)
+    check(exact)
+    fast = await graded(graders[GradingPath.FAST], problem, case, expect)
+    check(fast)
+    assert fast.path == "fast" or fast.path_reason, "the fast path was left without a reason"
+    assert fast.tests == exact.tests  # names, verdicts, messages and simulation times
+    assert fast.reward == exact.reward
+    assert [(stage.name, stage.passed) for stage in fast.stages] == [
+        (stage.name, stage.passed) for stage in exact.stages
+    ]
+
+
+def test_every_directory_says_what_it_guards_against() -> None:
+    for case in FOLDER.iterdir():
+        if case.is_dir():
+            expect = read_expect(case)
+            assert expect["why"].endswith("."), case.name
+            assert expect.get("kind", "design") in KINDS, case.name
