@@ -122,6 +122,8 @@ def _print_tables(rows: list[_Row], obstacles: list[str], checks: list[CheckResu
     for check in failed:
         line = f"  {check.name}: {check.description}\n    {check.message}"
         console.out.print(line, markup=False, highlight=False, soft_wrap=True)
+    if warning := find_toolchain().warning():
+        console.out.print(f"[yellow]warning:[/] {escape(warning)}", highlight=False, soft_wrap=True)
     console.out.print(
         "Everything needed is here." if well else "[red]Something that is needed is missing or broken.[/]"
     )
@@ -131,6 +133,7 @@ def _print_json(rows: list[_Row], obstacles: list[str], checks: list[CheckResult
     console.print_json(
         {
             "ok": well,
+            "fallback": find_toolchain().fallback(),
             "tools": [
                 {
                     "name": row.name,
