@@ -12,6 +12,7 @@ from rtl_agent.toolchain.harness_env import PROBE_PTH, HarnessPython, read_harne
 from rtl_agent.toolchain.home import harness_home, home
 from rtl_agent.toolchain.icarus import IcarusTree
 from rtl_agent.toolchain.icarus_install import install_icarus
+from rtl_agent.toolchain.icarus_source import missing_to_build
 from rtl_agent.toolchain.interpreter import Interpreter, choose_interpreter
 from rtl_agent.toolchain.missing import ToolMissing
 from rtl_agent.toolchain.pins import COCOTB_VERSIONS, requirements
@@ -106,7 +107,7 @@ def _pip_into(requirement: str, directory: Path) -> None:
 
 
 def main() -> None:
-    """`python -m rtl_agent.toolchain.install`, for the set-up script."""
+    """`python -m rtl_agent.toolchain.install`, for the set-up script. Exit code 3: what a build needs is missing."""
 
     def say(line: str) -> None:
         print(line, flush=True)  # noqa: T201 - the set-up script's own output
@@ -116,7 +117,9 @@ def main() -> None:
     except (ToolMissing, InstallError) as error:
         sys.exit(f"rtl-agent: {error}")
     for shortfall in installed.shortfalls:
-        say(f"rtl-agent: {shortfall}\nrtl-agent: the system's is used instead.")
+        say(f"rtl-agent: {shortfall}\nrtl-agent: the system's is used instead; `rtl-agent setup` tries again.")
+    if installed.icarus is None and missing_to_build():
+        sys.exit(3)
 
 
 if __name__ == "__main__":
