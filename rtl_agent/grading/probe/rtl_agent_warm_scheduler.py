@@ -12,10 +12,12 @@ import threading
 def install():
     """False where this is not the cocotb that was measured and compared, or one that is debugged."""
     import cocotb
-    from cocotb import debug
 
-    inertial = getattr(cocotb.handle, "_trust_inertial", None)
-    if getattr(cocotb, "__version__", "") != "2.0.1" or debug.debug or inertial is not False:
+    if getattr(cocotb, "__version__", "") != "2.0.1":
+        return False
+    from cocotb import debug, handle
+
+    if debug.debug or handle._trust_inertial:
         return False
     _quicken_scheduler()
     _quicken_triggers()
