@@ -265,5 +265,6 @@ def test_signs_of_all_files_count_and_only_of_python() -> None:
 def test_hostile_depth_ends() -> None:
     assert signs_in("x = " + "(" * 5000 + "1" + ")" * 5000) == ()
     assert signs_in("x = dut" + ".a" * 3000 + ".value[3:0]") is not None
-    assert isinstance(signs_in("\n".join(f"x{i} = x{i - 1} * x{i - 1}" for i in range(99)) + "\nv = d.value[x98:0]"), tuple)
+    squares = "\n".join(f"x{i} = x{i - 1} * x{i - 1}" for i in range(99))
+    assert isinstance(signs_in(f"{squares}\nv = d.value[x98:0]"), tuple)
     assert isinstance(signs_in("\n".join(f"def f{i}(v): f{i + 1}(v); f{i + 1}(v.a)" for i in range(2000))), tuple)
