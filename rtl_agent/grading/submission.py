@@ -44,7 +44,7 @@ def submit(problem: Problem, files: Mapping[str, str], *, whole: bool = False) -
     refused: list[str] = []
     for path, text in files.items():
         if path in problem.targets and len(text) <= MAX_FILE_BYTES:
-            taken[path] = text
+            taken[path] = text.removeprefix("\ufeff")  # a byte order mark, which Icarus does not take
         else:
             refused.append(f"{path[:200]!r} {_why_refused(path, text, problem)}")
     reason = None
