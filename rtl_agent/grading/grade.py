@@ -86,6 +86,7 @@ class Grade:
     path_reason: str = ""  # why this path
     simulations: int = 0  # simulations whose cocotb tests started
     log: str = ""  # the last of what the failing service printed, for people
+    extraction: str = ""  # how the files were read off a reply; "" when files were handed in
     cached: bool = False  # it was made before; the timings are those of that time
 
     def stage(self, name: StageName) -> Stage:
