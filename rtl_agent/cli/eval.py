@@ -34,6 +34,7 @@ from rtl_agent.cli.eval_options import (
 )
 from rtl_agent.grading import DEFAULT_EXTRACTION
 from rtl_agent.problems import BadRecord, Selection
+from rtl_agent.toolchain import find_toolchain
 
 if TYPE_CHECKING:
     from rtl_agent.evaluation.evaluate import Options, Table
@@ -145,6 +146,8 @@ async def _evaluate(
     from rtl_agent.evaluation.evaluate import evaluate as run
     from rtl_agent.evaluation.samples import Sample
 
+    if warning := find_toolchain().warning():
+        console.say_warning(warning)
     if chosen.left_out:
         console.say_warning(f"{len(chosen.left_out)} problems are left out, the first: {chosen.left_out[0]}")
     total = len(chosen.problems) * options.samples

@@ -42,6 +42,7 @@ from rtl_agent.grading import (
 )
 from rtl_agent.grading import Path as RunPath
 from rtl_agent.problems import NEEDS_IN_WORDS, Needs, Problem, Selection
+from rtl_agent.toolchain import fallback_warning
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,9 @@ def grade(
     with GradeCache(default_cache_path() if cache else None) as kept:
         grader = Grader(weights=weights, jobs=jobs, timeout_seconds=timeout, path=path, cache=kept, executor=executor)
         grades = asyncio.run(grade_all(todo, grader))
+    for warning in dict.fromkeys(fallback_warning(graded.tools) for graded in grades):
+        if warning:
+            console.say_warning(warning)
     if as_json:
         console.print_json([{**graded.to_json(), "label": job.label} for job, graded in zip(todo, grades, strict=True)])
     elif len(grades) == 1:

@@ -45,7 +45,7 @@ def print_grade(grade: Grade) -> None:
     if grade.outcome in (Outcome.INVALID, Outcome.ERROR):
         out.print(*(escape(reason) for reason in grade.reasons), sep="\n")
     if grade.tools:
-        tools = ", ".join(f"{name} {version}" for name, version in grade.tools.items())
+        tools = ", ".join(f"{name} {version}" for name, version in grade.tools.items() if name != "fallback")
         spent = f"{grade.timings.get('total', 0):.2f} s, {grade.timings.get('cpu', 0):.2f} s CPU"
         why = f" ({grade.path_reason})" if grade.path_reason else ""
         why += f", {grade.extraction} extraction" if grade.extraction else ""

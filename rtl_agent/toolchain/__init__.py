@@ -3,6 +3,14 @@
 from rtl_agent.toolchain.find import find_toolchain, forget_toolchain
 from rtl_agent.toolchain.harness_env import HarnessPython
 from rtl_agent.toolchain.missing import ToolMissing
-from rtl_agent.toolchain.toolchain import Tool, Toolchain
+from rtl_agent.toolchain.toolchain import Tool, Toolchain, fallback_warning
 
-__all__ = ["HarnessPython", "Tool", "ToolMissing", "Toolchain", "find_toolchain", "forget_toolchain"]
+__all__ = [
+    "HarnessPython",
+    "Tool",
+    "ToolMissing",
+    "Toolchain",
+    "fallback_warning",
+    "find_toolchain",
+    "forget_toolchain",
+]

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
+from rtl_agent.toolchain import yosys
 from rtl_agent.toolchain.harness_env import HarnessPython, read_harness
 from rtl_agent.toolchain.home import home
 from rtl_agent.toolchain.icarus import INSIDE, IcarusTree, read_icarus, read_tree
@@ -13,6 +14,7 @@ from rtl_agent.toolchain.missing import how_to_get
 from rtl_agent.toolchain.pins import COCOTB_VERSIONS, CVDP_PINS, OLDEST_ICARUS
 from rtl_agent.toolchain.toolchain import Tool, Toolchain
 from rtl_agent.toolchain.versions import VersionBook, verilator_version, wheel_version
+from rtl_agent.toolchain.yosys import read_yosys
 
 _REQUIRED = ("iverilog", "vvp", "bwrap")
 _OPTIONAL = {
@@ -41,7 +43,8 @@ def _find(where: Path, icarus: str, path: str) -> Toolchain:
     book = VersionBook(where / "versions.json")
     harnesses = {version: found for version in COCOTB_VERSIONS if (found := read_harness(version))}
     tools = [_icarus(name, book, path, icarus) for name in ("iverilog", "vvp")]
-    tools += [_program(name, book, path) for name in ("bwrap", "yosys", "cc", "perl")]
+    tools += [_program(name, book, path) for name in ("bwrap", "cc", "perl")]
+    tools.append(_yosys(book, path))
     tools.append(_verilator(book, path, next(iter(harnesses.values()), None)))
     book.save()
     return Toolchain({tool.name: tool for tool in tools}, harnesses)
@@ -76,6 +79,13 @@ def _program(name: str, book: VersionBook, path: str) -> Tool:
         program = Path("/usr/bin") / name  # one spelling, so that versions are asked once and boxes find it in /usr
     version = book.version(name, program)
     return replace(_tool(name, program, version, _difference(name, version)), origin="the system's")
+
+
+def _yosys(book: VersionBook, path: str) -> Tool:
+    if tree := read_yosys():
+        tool = _tool("yosys", tree.home / "bin" / "yosys", tree.version, _difference("yosys", tree.version))
+        return replace(tool, inside=yosys.INSIDE)
+    return _program("yosys", book, path)
 
 
 def _verilator(book: VersionBook, path: str, harness: HarnessPython | None) -> Tool:

@@ -1,8 +1,12 @@
-"""Icarus built from its source: for machines where no package fits, and for whoever has the tarball."""
+"""Icarus built from its source: for machines where no package fits, and for whoever has the tarball.
+
+`python -m rtl_agent.toolchain.icarus_source` prints the packages that a build needs, for the set-up script.
+"""
 
 import hashlib
 import os
 import shutil
+import sys
 import tarfile
 import tempfile
 import urllib.request
@@ -93,3 +97,7 @@ def _build(tarball: Path, tree: Path) -> None:
         run(["make", "install", f"SUBDIRS={_PARTS}", f"DESTDIR={installed}"], "install Icarus", cwd=source)
         for part in Path(f"{installed}{INSIDE}").iterdir():
             shutil.move(part, tree / part.name)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(" ".join(BUILD_PACKAGES))

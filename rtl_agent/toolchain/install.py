@@ -1,4 +1,4 @@
-"""Installs what rtl-agent keeps for itself: the harness environments and CVDP's Icarus, each complete or not at all."""
+"""Installs what rtl-agent keeps for itself: harness environments, Icarus and Yosys, each complete or not at all."""
 
 import importlib.util
 import shutil
@@ -12,9 +12,12 @@ from rtl_agent.toolchain.harness_env import PROBE_PTH, HarnessPython, read_harne
 from rtl_agent.toolchain.home import harness_home, home
 from rtl_agent.toolchain.icarus import IcarusTree
 from rtl_agent.toolchain.icarus_install import install_icarus
+from rtl_agent.toolchain.icarus_source import missing_to_build
 from rtl_agent.toolchain.interpreter import Interpreter, choose_interpreter
 from rtl_agent.toolchain.missing import ToolMissing
 from rtl_agent.toolchain.pins import COCOTB_VERSIONS, requirements
+from rtl_agent.toolchain.relocate import relocate
+from rtl_agent.toolchain.yosys import YosysTree, install_yosys
 
 __all__ = ["InstallError", "Installed", "install_everything", "install_harnesses"]
 
@@ -25,14 +28,14 @@ class Installed:
 
     harnesses: tuple[HarnessPython, ...]
     icarus: IcarusTree | None
+    yosys: YosysTree | None
     shortfalls: tuple[str, ...]
 
 
 def install_everything(say: Say) -> Installed:
     """Install what is absent or outdated. InstallError when grading cannot do without it."""
     harnesses = install_harnesses(say)
-    shortfalls = []
-    icarus = None
+    icarus, yosys, shortfalls = None, None, []
     with one_at_a_time(home() / "install.lock", say):
         try:
             icarus = install_icarus(say, _pip_into)
@@ -40,7 +43,11 @@ def install_everything(say: Say) -> Installed:
             if not shutil.which("iverilog"):
                 raise
             shortfalls.append(str(error))
-    return Installed(harnesses, icarus, tuple(shortfalls))
+        try:
+            yosys = install_yosys(say, harnesses[0].python, _pip_into)
+        except InstallError as error:
+            shortfalls.append(str(error))
+    return Installed(harnesses, icarus, yosys, tuple(shortfalls))
 
 
 def install_harnesses(say: Say, versions: Sequence[str] = COCOTB_VERSIONS) -> tuple[HarnessPython, ...]:
@@ -48,6 +55,9 @@ def install_harnesses(say: Say, versions: Sequence[str] = COCOTB_VERSIONS) -> tu
     with one_at_a_time(home() / "install.lock", say):
         found = {version: read_harness(version) for version in versions}
         todo = [version for version, harness in found.items() if harness is None]
+        for harness in found.values():
+            if harness:  # one that was installed before scripts were mended
+                relocate(harness.home, harness.home)
         if todo:
             base = choose_interpreter()
             for version in todo:
@@ -73,6 +83,7 @@ def _install(cocotb: str, base: Interpreter) -> HarnessPython:
             "python_version": ".".join(map(str, base.version)),
             "libpython": libpython or str(base.libpython),
         }
+        relocate(building, target)
         write_stamp(building, cocotb, facts)
     installed = read_harness(cocotb)
     if installed is None:
@@ -96,7 +107,7 @@ def _pip_into(requirement: str, directory: Path) -> None:
 
 
 def main() -> None:
-    """`python -m rtl_agent.toolchain.install`, for the set-up script."""
+    """`python -m rtl_agent.toolchain.install`, for the set-up script. Exit code 3: what a build needs is missing."""
 
     def say(line: str) -> None:
         print(line, flush=True)  # noqa: T201 - the set-up script's own output
@@ -106,7 +117,9 @@ def main() -> None:
     except (ToolMissing, InstallError) as error:
         sys.exit(f"rtl-agent: {error}")
     for shortfall in installed.shortfalls:
-        say(f"rtl-agent: {shortfall}\nrtl-agent: the system's is used instead.")
+        say(f"rtl-agent: {shortfall}\nrtl-agent: the system's is used instead; `rtl-agent setup` tries again.")
+    if installed.icarus is None and missing_to_build():
+        sys.exit(3)
 
 
 if __name__ == "__main__":

@@ -70,9 +70,9 @@ class Toolchain:
         return {"PATH": self.path(flavour), "RTL_AGENT_PYTHON": self.harness(flavour).executable}
 
     def links(self) -> Mapping[str, str]:
-        """Links a box needs: Yosys reads /proc/self/exe to find its share directory, and a box has no /proc."""
+        """Links a box needs: the system's Yosys finds its files through /proc/self/exe, and a box has no /proc."""
         yosys = self.tools.get("yosys")
-        return {"/proc/self/exe": str(yosys.path)} if yosys and yosys.path else {}
+        return {"/proc/self/exe": str(yosys.path)} if yosys and yosys.path and not yosys.inside else {}
 
     def fingerprint(self) -> tuple[tuple[str, str, int, int], ...]:
         """What changes when a tool is replaced: a warm process still has the old one."""
@@ -113,11 +113,21 @@ class Toolchain:
                 said.append(f"{name} {tool.version} is {tool.origin} (CVDP: {CVDP_PINS[name]})")
         return ", ".join(said)
 
+    def warning(self) -> str:
+        """What to tell a reader of verdicts whose tools are not CVDP's; "" where they are."""
+        return fallback_warning({"fallback": self.fallback()})
+
     def _trees(self) -> list[Mount]:
         """The prefixes of simulators and synthesisers that are not in /usr, in the order of PATH."""
         found = (self.tools.get(name) for name in ("iverilog", "yosys"))
         trees = [(tool.path.parent.parent, tool.inside) for tool in found if tool and tool.path]
         return [Mount(tree, inside or str(tree)) for tree, inside in trees if inside or not _in_usr(tree)]
+
+
+def fallback_warning(versions: Mapping[str, str]) -> str:
+    """The same for the tools that a grade names."""
+    fallback = versions.get("fallback", "")
+    return f"verdicts can differ from CVDP's: {fallback}; `rtl-agent setup` installs CVDP's" if fallback else ""
 
 
 def _in_usr(tree: Path) -> bool:

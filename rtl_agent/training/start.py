@@ -20,6 +20,7 @@ from rtl_agent.envs.dialects import UnknownDialect
 from rtl_agent.grading import Extraction, GradeCache, Grader, default_cache_path
 from rtl_agent.runs import Checkpoint, Run, RunError
 from rtl_agent.teachers import Teacher
+from rtl_agent.toolchain import find_toolchain
 from rtl_agent.training.advantages import Signal
 from rtl_agent.training.classroom import Classroom, open_classroom
 from rtl_agent.training.config import Config, Distill
@@ -65,7 +66,8 @@ def start(config: Config, console: Console) -> Path:
 
 async def _run(config: Config, console: Console) -> Path:
     renderer = config.renderer_name or default_renderer(config.student)
-    for text in (*warnings(config), *warnings_for(config.student, renderer, config.max_tokens)):
+    of_tools = [text] if (text := find_toolchain().warning()) else []
+    for text in (*warnings(config), *warnings_for(config.student, renderer, config.max_tokens), *of_tools):
         console.print(f"warning: {text}", style="yellow", highlight=False, markup=False, soft_wrap=True)
     sets, for_exam = problem_sets(config), exam_sets(config)
     async with AsyncExitStack() as stack:

@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -94,6 +95,54 @@ def test_probe_lines_do_nothing_outside_a_box() -> None:
         assert len(lines) == 2
         exec(lines[1])
         assert importlib.util.find_spec("rtl_agent_probe") is None
+
+
+@pytest.mark.parametrize("cocotb", COCOTB_VERSIONS)
+def test_no_script_names_the_place_where_it_was_built(cocotb: str) -> None:
+    install_harnesses(lambda line: None)
+    where = harness_home(cocotb)
+    files = [where / "pyvenv.cfg", *(file for file in (where / "bin").iterdir() if not file.is_symlink())]
+    assert len(files) > 8
+    assert [file.name for file in files if b".building-" in file.read_bytes()] == []
+    for file in files:
+        content = file.read_bytes()
+        assert not content.startswith(b"#!") or content.startswith(b"#!/bin/sh\n'''exec' "), file
+
+
+@pytest.mark.parametrize("cocotb", COCOTB_VERSIONS)
+def test_scripts_start_wherever_the_environment_is(cocotb: str, tmp_path: Path) -> None:
+    """Through a link with a space in its name: as good as a move, and quicker."""
+    elsewhere = tmp_path / "another place"
+    elsewhere.symlink_to(harness_home(cocotb))
+    for script, option in (("cocotb-config", "--version"), ("pytest", "--version"), ("find_libpython", "--help")):
+        done = subprocess.run([elsewhere / "bin" / script, option], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, (script, done.stderr)
+    linked = tmp_path / "cocotb-config"
+    linked.symlink_to(harness_home(cocotb) / "bin" / "cocotb-config")
+    done = subprocess.run([linked, "--version"], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == cocotb
+
+
+@pytest.mark.parametrize(
+    "start",
+    ["#!{place}/bin/python3\n", "#!/bin/sh\n'''exec' '{place}/bin/python3' \"$0\" \"$@\"\n' '''\n"],
+    ids=["one line", "three lines, for a path with a space"],
+)
+def test_environment_that_was_installed_with_the_fault_is_mended(own_home: Path, start: str) -> None:
+    where = make_environment()
+    building = own_home / ".building-2.0.1-abc_1"
+    (where / "bin").mkdir()
+    (where / "pyvenv.cfg").write_text(f"command = python3 -m venv {building}\n")
+    (where / "bin" / "activate").write_text(f'VIRTUAL_ENV="{building}"\nPS1="({building.name}) "\n')
+    script = where / "bin" / "tool"
+    script.write_text(start.format(place=building) + "import sys; print(sys.argv[1:])\n")
+    script.chmod(0o755)
+    (where / "bin" / "python3").symlink_to(sys.executable)
+    install_harnesses(lambda line: None, ["2.0.1"])
+    assert (where / "bin" / "activate").read_text() == f'VIRTUAL_ENV="{where}"\nPS1="({where.name}) "\n'
+    assert (where / "pyvenv.cfg").read_text() == f"command = python3 -m venv {where}\n"
+    done = subprocess.run([script, "a b"], capture_output=True, text=True, check=True)
+    assert done.stdout == "['a b']\n"
 
 
 @pytest.mark.slow

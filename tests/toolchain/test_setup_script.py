@@ -133,6 +133,34 @@ def test_changed_pins_set_up_again(checkout: Path, tmp_path: Path, changed: str)
     assert "set-up is done" in run_setup(checkout, programs).stdout
 
 
+def test_new_runner_sets_up_again(checkout: Path, tmp_path: Path) -> None:
+    installed(checkout)
+    programs = path_with(tmp_path, "python3", *TOOLS)
+    run_setup(checkout, programs)
+    (checkout / "rtl_agent" / "toolchain" / "launcher" / "yosys.py").write_text("# changed\n")
+    assert "set-up is done" in run_setup(checkout, programs).stdout
+
+
+def test_what_a_build_of_icarus_needs_is_installed_only_when_it_is_built(checkout: Path, tmp_path: Path) -> None:
+    """The first try ends with 3: no package could be unpacked, and build tools are missing."""
+    installed(checkout)
+    (checkout / ".venv" / "bin" / "python").write_text(
+        '#!/bin/sh\n[ "$3" = -V ] && echo Python 3.11.2\n'
+        'case "$2" in\n'
+        f'    rtl_agent.toolchain.install) [ -e "{tmp_path}/flex" ] || exit 3; echo Icarus was built ;;\n'
+        '    rtl_agent.toolchain.icarus_source) printf "flex bison" ;;\n'
+        "esac\nexit 0\n"
+    )
+    programs = path_with(tmp_path, "python3", *TOOLS, "touch")
+    for name, does in (("apt-get", f'[ "$1" = install ] && touch "{tmp_path}/flex"; exit 0'), ("sudo", 'exec "$@"')):
+        (programs / name).write_text(f"#!/bin/sh\n{does}\n")
+        (programs / name).chmod(0o755)
+    done = run_setup(checkout, programs)
+    assert "apt-get (a minute or two): flex bison" in done.stdout
+    assert "Icarus was built" in done.stdout
+    assert "set-up is done" in done.stdout
+
+
 def test_moved_checkout_gets_a_new_venv(checkout: Path, tmp_path: Path) -> None:
     installed(checkout)
     programs = path_with(tmp_path, "python3", *TOOLS)
