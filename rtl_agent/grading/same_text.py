@@ -1,8 +1,8 @@
 """Does a linter read what the simulator reads? Both preprocessors are asked, and what they make of a design compared.
 
 Macros that one tool predefines, lines counted differently, comments that one takes for code, names of files that a
-linter waives: whatever hides something from one of them shows as a difference here, without a list of tricks. A
-linter's own waivers, which it keeps in its output as comments and directives, are allowed where the given files had them.
+linter waives: whatever hides something from one of them shows as a difference here, without a list of tricks. Waivers,
+which a linter keeps in its output as comments and directives, are allowed where the given files had them.
 """
 
 import shlex
@@ -104,9 +104,9 @@ def _directives(code: Sequence[str]) -> list[str]:
     """Directives that are left when macros are expanded, and are no common ground of the tools."""
     found = []
     for name, value in zip(code, (*code[1:], ""), strict=False):
-        if name.startswith("`") and len(name) > 1 and name not in _ALIKE:
-            if name not in _KEYWORDS or (name == "`begin_keywords" and not value.startswith('"1800')):
-                found.append(name)
+        common = name in _ALIKE or (name in _KEYWORDS and (name == "`end_keywords" or value.startswith('"1800')))
+        if name.startswith("`") and len(name) > 1 and not common:
+            found.append(name)
     return found
 
 
@@ -120,7 +120,8 @@ def _first_difference(simulator: Sequence[str], linter: Sequence[str]) -> str:
         at = min(len(simulator), len(linter))
     before = " ".join(simulator[max(0, at - 4) : at]) or "the beginning"
     ours, theirs = (" ".join(code[at : at + 4]) or "nothing" for code in (simulator, linter))
-    return f"the linter reads another design: after `{_cut(before)}` it has `{_cut(theirs)}`, a simulator `{_cut(ours)}`"
+    has = f"it has `{_cut(theirs)}`, the simulator `{_cut(ours)}`"
+    return f"the linter reads another design: after `{_cut(before)}` {has}"
 
 
 def _cut(words: str) -> str:
