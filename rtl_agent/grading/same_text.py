@@ -17,7 +17,7 @@ from rtl_agent.sandbox import MIB, Box, Limits
 _LIMITS = Limits(wall_seconds=30, cpu_seconds=20)
 _MOST = 8 * MIB  # of preprocessed text; the largest file of CVDP's development part has 0.1
 _WORKING = "/tmp/rtl-agent-reading"
-# Both tools obey these alike, and none of them switches a warning off. `celldefine does.
+# Both tools obey these alike. `celldefine is not among them: Verilator drops a library cell that nobody instantiates.
 _ALIKE = {"`timescale", "`default_nettype", "`resetall", "`unconnected_drive", "`nounconnected_drive"}
 _KEYWORDS = {"`begin_keywords", "`end_keywords"}
 _CALLS_OUT = {"$c", "$c1", "$c8", "$c16", "$c32", "$c64", "$c128", "$cpure", "$system"}
@@ -35,11 +35,13 @@ class Reading:
 async def read_twice(box: Box, sources: Sequence[str], env: Mapping[str, str]) -> tuple[Reading, Reading] | str:
     """(the simulator's, the linter's) reading of files in a box; a sentence where one cannot read them."""
     simulator, linter = f"{_WORKING}/simulator.v", f"{_WORKING}/linter.v"
-    files = shlex.join(sources)
+    between = f"{_WORKING}/newline.v"  # with -E alone, Icarus glues a file to the last line of the one before
+    apart = [part for path in sources for part in (path, between)]
     # cocotb 1.9's runner defines COCOTB_SIM, and no linter does: what depends on it differs.
     command = (
-        f"mkdir -p {_WORKING} && iverilog -g2012 -DCOCOTB_SIM=1 -E -o {simulator} {files}"
-        f" && verilator -E -Wno-fatal {files} > {linter}"
+        f"mkdir -p {_WORKING} && echo > {between}"
+        f" && iverilog -g2012 -DCOCOTB_SIM=1 -E -o {simulator} {shlex.join(apart)}"
+        f" && verilator -E -Wno-fatal {shlex.join(sources)} > {linter}"
     )
     done = await box.run(["sh", "-c", command], env=env, cwd="/code/rundir", limits=_LIMITS)
     if not done.ok:
