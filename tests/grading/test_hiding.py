@@ -1,4 +1,4 @@
-"""What hides code from a linter or a synthesiser fails its service, unless it was there before; words about it do not."""
+"""What hides code from a linter or a synthesiser fails its service, unless it was given; words about it do not."""
 
 from collections.abc import Sequence
 from dataclasses import replace

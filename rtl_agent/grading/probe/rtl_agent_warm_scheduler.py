@@ -2,8 +2,8 @@
 
 Most of the CPU of a long simulation is cocotb's own Python: two changes of a clock go through some forty calls. These
 functions do what theirs do, in the same order, with fewer calls; what is not the ordinary case goes to the original.
-On a clocked register they take a third off a simulation. Only warm simulators have them: the exact path runs cocotb as it
-is, and every test that holds the two paths against each other holds this against the original.
+On a clocked register they take a third off a simulation. Only warm simulators have them: the exact path runs cocotb as
+it is, and every test that holds the two paths against each other holds this against the original.
 """
 
 import threading
