@@ -23,6 +23,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import types
 from contextlib import suppress
 
@@ -247,6 +248,7 @@ class WarmSimulator:
             raise RuntimeError(f"the warm simulator did not start: exit code {self._process.wait()}")
         self._takes_arguments = ready["arguments"]
         self.limits = {}
+        self._turn = threading.Lock()
         self._cpu_seconds = 0.0
 
     def can_run(self, args, options):
@@ -269,8 +271,9 @@ class WarmSimulator:
         if _WAVES not in os.environ:  # nobody looks at them, and writing them takes its time
             request["arguments"] = [word for word in request["arguments"] if word.startswith("+")] + ["-none"]
         image = int(options["env"][rtl_agent_probe_seal.IMAGE])
-        socket.send_fds(self._link, [json.dumps(request).encode()], [out, err, channel, image])
-        answer, _ = _receive(self._link)
+        with self._turn:  # a harness with threads may start several at once; the warm simulator runs one at a time
+            socket.send_fds(self._link, [json.dumps(request).encode()], [out, err, channel, image])
+            answer, _ = _receive(self._link)
         if answer is None:
             raise RuntimeError("the warm simulator ended")
         return subprocess.CompletedProcess(args, answer["exit"])
