@@ -29,6 +29,8 @@ def extract(problem: Problem, reply: str, extraction: Extraction = DEFAULT_EXTRA
 
 
 def _forgiving(problem: Problem, text: str) -> Chosen:
+    if "\n" not in text:
+        text = text.replace("\r", "\n")
     return choose(wanted(problem), problem.given, elsewhere_declared(problem), pieces_of(text))
 
 

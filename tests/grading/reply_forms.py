@@ -124,4 +124,27 @@ ONE_FILE: dict[str, Form] = {
     "no language, on the line of the fence": lambda path, name, text: f"```{text}```\n",
     "code on the line of the fence": lambda path, name, text: f"```verilog {text}```\n",
     "the file's name as the first line": lambda path, name, text: f"```\n{path}\n{text}```\n",
+    "an outline after": lambda path, name, text: (
+        f"{_fenced(text)}In short:\n```\nmodule {name} (...);\nendmodule\n```\n"
+    ),
+    "an outline in comments after": lambda path, name, text: (
+        f"{_fenced(text)}So:\n```verilog\nmodule {name} (input a);\n  // ... as above\nendmodule\n```\n"
+    ),
+    "a wrapper after": lambda path, name, text: (
+        f"{_fenced(text)}```verilog\nmodule top (input a);\n  {name} u ();\nendmodule\n```\n"
+    ),
+    "a model in Python before": lambda path, name, text: (
+        f'```python\ndef f():\n  "module {name}"\n```\n{_fenced(text)}'
+    ),
+    "a log after": lambda path, name, text: f"{_fenced(text)}```\nVCD info: module {name} ok\n```\n",
+    "a fence in prose": lambda path, name, text: f"I will wrap it in ```\n{_fenced(text)}",
+    "a control token after it": lambda path, name, text: f"{_fenced(text)}<|im_end|>",
+    "quoted twice": lambda path, name, text: _quoted(_quoted(_fenced(text))),
+    "old line ends": lambda path, name, text: f"Here:\n{_fenced(text)}".replace("\n", "\r"),
+    "nested thinking": lambda path, name, text: f"<think>a <think>b</think> c</think>\n{_fenced(text)}",
+    "thinking with an attribute": lambda path, name, text: (
+        f'<think n="1">\n{_fenced(text)[:40]}</think>{_fenced(text)}'
+    ),
+    "an artifact": lambda path, name, text: f'<artifact type="code" language="verilog">\n{text}</artifact>\n',
+    "three apostrophes": lambda path, name, text: f"'''verilog\n{text}'''\n",
 }

@@ -96,8 +96,15 @@ def test_the_end_of_thinking_in_code_ends_nothing(comment: str) -> None:
 
 
 def test_a_fence_in_a_comment_closes_nothing() -> None:
-    text = f"/*\nUsage:\n```\ncounter u_counter ();\n```\n*/\n// ```\n{CODE}"
+    text = f"/*\nUsage:\n```\ncounter u_counter ();\n```\n*/\n// ```\n{CODE}".replace(
+        "endmodule", "// as in ```\nendmodule"
+    )
     assert extract(ONE, f"{block(text)}Done.\n").files == {TARGET: text}
+
+
+def test_signals_called_like_html_are_no_escapes() -> None:
+    text = "module counter (input a, lt, amp, output y, z);\n  assign y = a &lt;\n  assign z = a &amp;\nendmodule\n"
+    assert extract(ONE, block(text)).files == {TARGET: text}
 
 
 def test_names_in_comments_and_strings_declare_nothing() -> None:

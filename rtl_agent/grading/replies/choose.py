@@ -109,12 +109,13 @@ def _tier(targets: Sequence[Wanted], target: Wanted, piece: Piece) -> int:
 
 def _rank(
     targets: Sequence[Wanted], target: Wanted, given: Mapping[str, str], piece: Piece
-) -> tuple[bool, int, bool, bool, int]:
+) -> tuple[bool, int, bool, bool, bool, int]:
     """A whole text before a broken one: a final answer that was cut off after a whole draft cannot be right, and the
-    draft can; CVDP's runner would take the draft, too. A given file that is quoted is no answer beside another text."""
+    draft can; CVDP's runner would take the draft, too. Neither is an
+    outline or the given file, quoted, an answer while there is another text."""
     tier = _tier(targets, target, piece)
     differs = piece.text.strip() != given.get(target.path, "").strip()
-    return (tier == 5 or piece.whole, tier, piece.final, differs, piece.at)
+    return (tier == 5 or piece.whole, tier, not piece.rtl.is_outline, piece.final, differs, piece.at)
 
 
 def _last_rtl(target: Wanted, pieces: Sequence[Piece]) -> tuple[Piece | None, bool]:

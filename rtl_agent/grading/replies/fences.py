@@ -18,7 +18,9 @@ _QUOTE_OR_LIST = r"[ \t]*+(?:(?:>|[-*+][ \t]|\d{1,3}[.)][ \t])[ \t]*+)*+"
 FENCE = re.compile(rf"(?P<prefix>{_QUOTE_OR_LIST})(?P<marks>`{{3,}}+|~{{3,}}+)(?P<info>[^\n]*+)")
 _AFTER_PROSE = re.compile(r"(?P<prefix>.*?[^`\s]\s*+)(?P<marks>`{3,}+)[ \t]*+(?P<info>[A-Za-z][\w+#-]*+)?[ \t\r]*+$")
 _CLOSED_AT_ONCE = re.compile(r"(.*?)`{3,}+")
-_END_WORD = re.compile(r"\bend(?:module|package|interface|primitive|program|class)\b|^\s*+`[a-z]", re.ASCII)
+_END_WORD = re.compile(r"\bend(?:module|package|interface|primitive|program|class)\b", re.ASCII)
+_BEGIN_WORD = re.compile(r"\s*+(?:module|package|interface|primitive|program|class)\b", re.ASCII)
+_DIRECTIVE = re.compile(r"\s*+`[a-z]")
 _GLUED = {
     mark: re.compile(rf"(?P<before>[^{mark}\n]*+(?:{mark}[^{mark}\n]++)*+)(?P<marks>{mark}{{3,}}+)(?P<after>[^\n]*+)")
     for mark in "`~"
@@ -173,7 +175,10 @@ class _Parser:
             self._prose(glued["after"] + "\n")
             return
         self._inside.append(line)
-        self._seen_end = self._seen_end or _END_WORD.search(line) is not None
+        if _END_WORD.search(line):
+            self._seen_end = True
+        elif _BEGIN_WORD.match(line):
+            self._seen_end = False
         if self._is_code is None and line.strip():
             rtl = self.open_block.language in RTL_LANGUAGES
             self._is_code = rtl or (not self.open_block.is_other_language and _CODE_START.match(line) is not None)
@@ -185,7 +190,7 @@ class _Parser:
         before = glued["before"]
         if not glued["marks"].startswith(self._marks) or self._in_comment or _ONLY_MARKS.match(before):
             return False
-        if _END_WORD.search(before):
+        if _END_WORD.search(before) or _DIRECTIVE.match(before):
             return True
         return not glued["after"].strip() and (self._seen_end or not self._is_code)
 

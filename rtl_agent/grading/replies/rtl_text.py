@@ -26,6 +26,8 @@ _RTL = re.compile(
     re.ASCII,
 )
 _DIRECTIVE = re.compile(r"`(?:define|include|ifndef|ifdef)\b", re.ASCII)
+_DOTS = re.compile(r"\.\.\.|…")
+_DOTS_IN_A_COMMENT = re.compile(r"^[ \t]*+(?://|/\*)[ \t]*+(?:\.\.\.|…)", re.MULTILINE)
 # A type, a module or a package that is used: `fifo #(`, `fifo u_fifo (`, `bus_if bus,`, `pkg::`, `bus_if.master`.
 _USED = re.compile(r"\b([A-Za-z_][\w$]*+)(?=\s*+#\s*+\(|\s++[A-Za-z_][\w$]*+\s*+[\[(,);]|\s*+::|\.[A-Za-z_])", re.ASCII)
 
@@ -71,6 +73,11 @@ class RtlText:
     @property
     def complete(self) -> bool:
         return all(unit.complete for unit in self.units)
+
+    @cached_property
+    def is_outline(self) -> bool:
+        """Whether dots stand for code that is left out, alone or in a comment of their own."""
+        return _DOTS.search(self.masked) is not None or _DOTS_IN_A_COMMENT.search(self.text) is not None
 
     @cached_property
     def has_rtl(self) -> bool:

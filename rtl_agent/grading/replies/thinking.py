@@ -5,7 +5,10 @@ import re
 from rtl_agent.grading.replies.fences import FENCE, lines_of
 
 _NAMES = "think|thinking|thoughts?|reasoning|scratchpad"
-_TAG = re.compile(rf"(?P<open>[<\[◁](?:{_NAMES})[>\]▷])|(?P<close>[<\[◁]/(?:{_NAMES})[>\]▷])", re.IGNORECASE | re.ASCII)
+_TAG = re.compile(
+    rf"(?P<open>[<\[◁](?:{_NAMES})(?:\s[^<>\n]{{0,100}})?[>\]▷])|(?P<close>[<\[◁]/(?:{_NAMES})[>\]▷])",
+    re.IGNORECASE | re.ASCII,
+)
 _MARK = re.compile(rf'{_TAG.pattern}|(?P<other>\\.|"|(?<!:)//|/\*|\*/)', re.IGNORECASE | re.ASCII)
 _QUOTES = "`\"'"
 
