@@ -38,13 +38,13 @@ def install_everything(say: Say) -> Installed:
     icarus, yosys, shortfalls = None, None, []
     with one_at_a_time(home() / "install.lock", say):
         try:
-            icarus = install_icarus(say, _pip_into)
+            icarus = install_icarus(say, pip_into)
         except InstallError as error:
             if not shutil.which("iverilog"):
                 raise
             shortfalls.append(str(error))
         try:
-            yosys = install_yosys(say, harnesses[0].python, _pip_into)
+            yosys = install_yosys(say, harnesses[0].python, pip_into)
         except InstallError as error:
             shortfalls.append(str(error))
     return Installed(harnesses, icarus, yosys, tuple(shortfalls))
@@ -101,7 +101,8 @@ def _pip(python: Path | None = None) -> list[str]:
     raise ToolMissing("pip", f"{sys.executable} has no pip, and uv was not found")
 
 
-def _pip_into(requirement: str, directory: Path) -> None:
+def pip_into(requirement: str, directory: Path) -> None:
+    """Install one package, without what it depends on, into a directory of its own."""
     quiet = ["-qq", "--no-deps", "--only-binary=:all:", "--target", str(directory)]
     run([*_pip(), *quiet, requirement], f"install {requirement}")
 

@@ -12,7 +12,7 @@ from rtl_agent.toolchain import find_toolchain, forget_toolchain, icarus_package
 from rtl_agent.toolchain.building import InstallError
 from rtl_agent.toolchain.icarus import INSIDE, STAMP, icarus_home, read_icarus, read_tree
 from rtl_agent.toolchain.icarus_install import install_icarus, prove
-from rtl_agent.toolchain.install import install_everything
+from rtl_agent.toolchain.install import install_everything, pip_into
 from rtl_agent.toolchain.native import warm_start_directory
 from rtl_agent.toolchain.pins import CVDP_PINS
 
@@ -195,12 +195,6 @@ def test_install_takes_the_package_and_builds_no_tree_twice(tmp_path: Path, monk
     assert len(said) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["icarus-13.0"]
     forget_toolchain()
-
-
-def pip_into(requirement: str, directory: Path) -> None:
-    from rtl_agent.toolchain.install import _pip_into
-
-    _pip_into(requirement, directory)
 
 
 def test_installed_files_can_be_read_by_everybody() -> None:
