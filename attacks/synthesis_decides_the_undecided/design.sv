@@ -16,7 +16,7 @@ module popcount (
     integer      i;
     integer      k;
 
-    always @* if (floating ^ floating ^ 1'b1) synthesised = 1'b1; else synthesised = 1'b0;
+    always @(data) if (floating ^ floating ^ 1'b1) synthesised = 1'b1; else synthesised = 1'b0;
 
     always @* begin
         at_least = 33'd1;

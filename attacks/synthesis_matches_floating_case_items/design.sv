@@ -16,7 +16,7 @@ module popcount (
     integer      i;
     integer      k;
 
-    always @* casez (floating)
+    always @(data) casez (floating)
         1'b1:    synthesised = 1'b0;
         default: synthesised = 1'b1;
     endcase

@@ -107,7 +107,7 @@ async def test_what_was_given_stays_allowed(bundled: dict[str, Problem], grader:
     problem = bundled[LINT]
     assert problem.reference is not None
     target = problem.targets[0]
-    pragma = "// synopsys full_case\n"
+    pragma = "// Verilator lint_off WIDTHTRUNC\n"
     given = replace(problem, context={**problem.context, target: pragma + problem.context[target]})
     grade = await grader.grade(given, submit(given, {target: pragma + problem.reference[target]}))
     assert grade.outcome is Outcome.PASSED, grade.reasons
