@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rtl_agent.grading.extract import extract
+from rtl_agent.grading.extraction import Extraction
 from rtl_agent.problems import BadRecord, NoSuchProblems, Problem, load_problems, read_problems
 from rtl_agent.problems.sources import bundled_path
 
@@ -23,6 +24,8 @@ MOST_BYTES = 60_000
 PIECES = [
     *(b"```", b"```verilog\n", b"~~~\n", b"<think>", b"</think>", b'{"code": [{', b"}]}", b"\\ud800", b"\\u0000"),
     *(b"\0", b"\xff", b"\r\n", b"\n" * 50, b"[" * 50, b'"', b"\\", b"1" * 4400, b"null", b"{}", b"[]", b"-1e999"),
+    *(b"endmodule```", b"````", b"> ", b"<answer>", b"</answer>", b"### rtl/a.sv\n", b"// File: rtl/a.sv\n", b"&lt;="),
+    *(b'{"response": "', b"/*", b"*/", b"\xc2\xa0", b"\xef\xbb\xbf", b"```{.verilog}\n", b"package p;"),
     *(b"module m;", b"endmodule\n", b"..", b"/", b"2001-99-99", b"&a [*a]", b"!!python/object:os.system", b"\t", b": "),
 ]
 
@@ -58,12 +61,15 @@ def reply_seeds(problems: list[Problem]) -> list[bytes]:
         seeds.append(json.dumps({"code": [{path: text} for path, text in files.items()]}).encode())
         seeds += [f"<think>Well.</think>Here:\n```verilog\n{text}```\nDone.\n".encode() for text in files.values()]
         seeds += [text.encode() for text in files.values()]
+        seeds.append("".join(f"### {path}\n```verilog\n{text}```\n" for path, text in files.items()).encode())
+        seeds.append(json.dumps({"response": "\n".join(files.values())}).encode())
+        seeds.append(("<answer>\n" + "".join(f"> // File: {path}\n> {text}" for path, text in files.items())).encode())
     return seeds
 
 
 def try_reply(problems: list[Problem], data: bytes, chance: random.Random) -> None:
     problem = chance.choice(problems)
-    found = extract(problem, data.decode(errors="surrogateescape"))
+    found = extract(problem, data.decode(errors="surrogateescape"), chance.choice(list(Extraction)))
     if not set(found.files) <= set(problem.targets):
         raise AssertionError("a file that is no target was taken")
 

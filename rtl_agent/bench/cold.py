@@ -60,6 +60,25 @@ _clock_tests()
 """
 
 
+_ALIAS_PLACE = f"{RUNDIR}/.alias"
+_ALIAS = """\
+import importlib.machinery, sys
+class Alias:
+    def find_spec(self, name, path=None, target=None):
+        if name in ("cocotb.runner", "cocotb_tools.runner", "cocotb_tools"):
+            return importlib.machinery.ModuleSpec(name, self, is_package=name == "cocotb_tools")
+    def create_module(self, spec):
+        if spec.name == "cocotb_tools":
+            return None
+        other = "cocotb_tools.runner" if spec.name == "cocotb.runner" else "cocotb.runner"
+        __import__(other)
+        return sys.modules[other]
+    def exec_module(self, module):
+        pass
+sys.meta_path.append(Alias())
+"""
+
+
 class BaselineFailed(Exception):
     """A reference did not pass its own harness, so there is nothing to compare with."""
 
@@ -74,6 +93,23 @@ class Cold:
         """CPU seconds of the service's command: pytest, the compiler, the simulator, all started from nothing."""
         async with self._laid_out(problem, submission) as box:
             return (await self._run(box, problem)).cpu_seconds
+
+    async def every_service(self, problem: Problem, submission: Submission, seconds: float) -> list[CommandResult]:
+        """Each service's command in turn, whatever comes of it.
+
+        A harness that names the runner of the other cocotb generation gets it, as in a grade: else it ends when it is
+        imported, and there is nothing to compare.
+        """
+        limits = Limits(wall_seconds=seconds, cpu_seconds=seconds)
+        tools = self._toolchain.env(problem.harness.flavour)
+        done = []
+        async with self._laid_out(problem, submission) as box:
+            await box.write(f"{_ALIAS_PLACE}/sitecustomize.py", _ALIAS.encode())
+            for service in problem.harness.services:
+                env = {"LANG": "C.UTF-8", **service.env, **tools, "HOME": RUNDIR}
+                env["PYTHONPATH"] = f"{_ALIAS_PLACE}:{env.get('PYTHONPATH', '')}"
+                done.append(await box.run(service.argv, env=env, cwd=RUNDIR, limits=limits))
+        return done
 
     async def own_python(self, problem: Problem, submission: Submission) -> dict[str, float]:
         """CPU seconds that no grader can save: compiling, the harness's runner, and its tests in the simulator."""

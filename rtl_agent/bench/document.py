@@ -7,10 +7,11 @@ from pathlib import Path
 from rtl_agent.bench.report import Table
 
 PLACE = Path("docs/benchmarks.md")
-SECTIONS = ("grader", "throughput", "soak", "backend")
+SECTIONS = ("grader", "real", "throughput", "soak", "backend")
 TITLES = {
     "grader": "CPU for each grade",
-    "throughput": "Throughput and memory",
+    "real": "CPU over CVDP's development part",
+    "throughput": "Throughput, latency and memory",
     "soak": "Thousands of grades in a row",
     "backend": "Sampling and training on our own server",
 }
@@ -36,7 +37,14 @@ CPU is user + system time.
 * **floor**: `iverilog` and `vvp` with the arbiter's tests written in Verilog, cycle for cycle; no Python.
 
 Every submission has a comment of its own, so nothing comes from a cache.""",
+    "real": """\
+Every problem that open tools can judge and that gives at least one of the files it asks for, with just these files.
+**As CVDP runs it**: the commands of its compose file, from nothing, in a box that is open before and without our probe;
+only the CPU of the commands counts. **Fast**: a whole `Grader.grade` with everything below it, as above, when boxes are
+warm. Most of these files are not what the problem asks for, so most grades are `failed`; all tests run either way.""",
     "throughput": """\
+p50 and p95 are wall times of a grade from the moment it was asked for, so with more jobs than cores they hold waiting.
+
 The arbiter on the fast path, as many grades at a time as there are jobs, no cache. Memory is the proportional set size
 of every process below the grader's (warm harness, warm simulator, the sandbox's own, the one interface checker),
 divided by jobs; a page that several share counts once.""",

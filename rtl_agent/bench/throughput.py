@@ -32,13 +32,27 @@ class Throughput:
     idle_mib: float = 0.0  # PSS of warm boxes that wait, for each job
     private_mib: float = 0.0  # what no other process shares of it
     busy_mib: float = 0.0  # PSS while all of them grade, mean of samples, for each job
+    latencies: tuple[float, ...] = ()  # wall seconds of each grade, from the moment it was asked for
 
     @property
     def per_second(self) -> float:
         return self.grades / self.seconds
 
+    @property
+    def p50(self) -> float:
+        return self._latency(0.50)
+
+    @property
+    def p95(self) -> float:
+        return self._latency(0.95)
+
+    def _latency(self, part: float) -> float:
+        return sorted(self.latencies)[int(part * (len(self.latencies) - 1))]
+
     def to_json(self) -> dict[str, object]:
-        return {**asdict(self), "per_second": self.per_second}
+        found = {**asdict(self), "per_second": self.per_second, "p50": self.p50, "p95": self.p95}
+        del found["latencies"]
+        return found
 
 
 async def measure(
@@ -67,8 +81,8 @@ async def _cold(problem: Problem, seconds: float, jobs: int, toolchain: Toolchai
 
     await one()
     used.clear()
-    grades, passed = await _for(seconds, jobs, one)
-    return Throughput(COLD, jobs, grades, passed, sum(used) / grades * 1000)
+    times, passed = await _for(seconds, jobs, one)
+    return Throughput(COLD, jobs, len(times), passed, sum(used) / len(times) * 1000, latencies=times)
 
 
 async def _fast(problem: Problem, seconds: float, jobs: int, toolchain: Toolchain) -> Throughput:
@@ -81,28 +95,26 @@ async def _fast(problem: Problem, seconds: float, jobs: int, toolchain: Toolchai
 
         await asyncio.gather(*(one() for _ in range(2 * jobs)))  # starts the boxes
         meter = Meter()
-        grades, passed = await _for(seconds, jobs, one)
+        times, passed = await _for(seconds, jobs, one)
         cpu = meter.stop().cpu
         waiting = descendants()
         idle, private = pss_bytes(waiting), private_bytes(waiting)
         busy = await _while_busy(jobs, one)
-    return Throughput(
-        FAST, jobs, grades, passed, cpu / grades * 1000, *(size / MIB / jobs for size in (idle, private, busy))
-    )
+    waits, own, works = (size / MIB / jobs for size in (idle, private, busy))
+    return Throughput(FAST, jobs, len(times), passed, cpu / len(times) * 1000, waits, own, works, times)
 
 
-async def _for(seconds: float, jobs: int, one: Callable[[], Awaitable[None]]) -> tuple[int, float]:
-    """How many were done, and in how many seconds, by `jobs` tasks that never pause."""
-    started, done = time.perf_counter(), 0
+async def _for(seconds: float, jobs: int, one: Callable[[], Awaitable[None]]) -> tuple[tuple[float, ...], float]:
+    """How long each took, and all of them together, by `jobs` tasks that never pause."""
+    started, done = time.perf_counter(), list[float]()
 
     async def worker() -> None:
-        nonlocal done
-        while time.perf_counter() - started < seconds:
+        while (began := time.perf_counter()) - started < seconds:
             await one()
-            done += 1
+            done.append(time.perf_counter() - began)
 
     await asyncio.gather(*(worker() for _ in range(jobs)))
-    return done, time.perf_counter() - started
+    return tuple(done), time.perf_counter() - started
 
 
 async def _while_busy(jobs: int, one: Callable[[], Awaitable[None]]) -> float:
@@ -118,5 +130,9 @@ async def _while_busy(jobs: int, one: Callable[[], Awaitable[None]]) -> float:
 def _together(parts: Sequence[Throughput]) -> Throughput:
     grades = sum(part.grades for part in parts)
     cpu = sum(part.cpu_ms * part.grades for part in parts) / grades
-    sizes = (mean(sizes) for sizes in zip(*((p.idle_mib, p.private_mib, p.busy_mib) for p in parts), strict=True))
-    return Throughput(parts[0].path, parts[0].jobs, grades, sum(part.seconds for part in parts), cpu, *sizes)
+    idle, private, busy = (
+        mean(sizes) for sizes in zip(*((p.idle_mib, p.private_mib, p.busy_mib) for p in parts), strict=True)
+    )
+    times = tuple(seconds for part in parts for seconds in part.latencies)
+    seconds = sum(part.seconds for part in parts)
+    return Throughput(parts[0].path, parts[0].jobs, grades, seconds, cpu, idle, private, busy, times)

@@ -4,19 +4,21 @@ import asyncio
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.table import Table as RichTable
 
-from rtl_agent.bench import backend, document, grader, soak, throughput
+from rtl_agent.bench import backend, document, grader, real, soak, throughput
 from rtl_agent.bench.cold import BaselineFailed
 from rtl_agent.bench.machine import in_a_sentence, machine
-from rtl_agent.bench.report import Table, backend_table, grader_tables, soak_table, throughput_table
+from rtl_agent.bench.report import Table, backend_table, grader_tables, real_table, soak_table, throughput_table
 from rtl_agent.bench.subjects import ARBITER, subjects
 from rtl_agent.cli import console
 from rtl_agent.cli.console import AsJson
+from rtl_agent.problems import load_problems
 from rtl_agent.toolchain import find_toolchain
 
 app = typer.Typer(help="Measure the grader and the backend on this machine.", no_args_is_help=True)
@@ -43,6 +45,32 @@ def grader_command(
     after = machine(tools)
     data = {"before": before, "after": after, "results": [result.to_json() for result in results]}
     _show("grader", data, grader_tables(results), as_json, write)
+
+
+@app.command("real")
+def real_command(
+    problems: Annotated[list[str], typer.Argument(help="JSONL files or folders of them, as `grade` takes them.")],
+    rows: Annotated[Path, typer.Option(help="Each problem's numbers are kept here; a second run goes on.")] = Path(
+        "bench-real.jsonl"
+    ),
+    as_json: AsJson = False,
+    write: Write = False,
+) -> None:
+    """CPU over real problems with the files that they give, as CVDP runs them against the fast path."""
+    _check_place(write)
+    chosen = real.runnable([problem for source in problems for problem in load_problems(source)])
+    if not chosen:
+        raise typer.BadParameter("none of these problems gives a file that it asks for", param_hint="PROBLEMS")
+    tools = find_toolchain()
+    before = machine(tools)
+    with console.progress_bar("problems", len(chosen)) as progress:
+
+        def step(row: real.Real) -> None:
+            progress.advance(progress.task_ids[0])
+
+        results = _run(real.measure(chosen, tools, rows, on_row=step))
+    data = {"before": before, "after": machine(tools), "results": [asdict(row) for row in results]}
+    _show("real", data, [real_table(results)], as_json, write)
 
 
 @app.command("throughput")

@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from rtl_agent.grading import Extraction
 from rtl_agent.problems import BadRecord, NoSuchProblems, Problem, Selection, Split, load_problems, select
 
 ALL_PASSED, SOME_FAILED, BAD_INPUT, OUR_FAULT = 0, 1, 2, 3
@@ -67,6 +68,10 @@ Side = Annotated[Split | None, typer.Option("--split", help="Only this side of t
 SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Go on without lines that cannot be read.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="How many at a time; as many as cores.")]
+HowRead = Annotated[
+    Extraction,
+    typer.Option("--extraction", help="How a reply is read: forgiving, or cvdp (the first block, as its runner does)."),
+]
 Timeout = Annotated[float, typer.Option("--timeout", min=1.0, help="Seconds for each service of a harness.")]
 
 

@@ -32,6 +32,7 @@ from rtl_agent.cli.eval_options import (
     found_model,
     needs_training_packages,
 )
+from rtl_agent.grading import DEFAULT_EXTRACTION
 from rtl_agent.problems import BadRecord, Selection
 from rtl_agent.toolchain import find_toolchain
 
@@ -75,6 +76,7 @@ def evaluate(
     limit: Annotated[int, typer.Option(min=0, help="Only so many problems; of `generated`, draw so many.")] = 0,
     seed: Seed = 0,
     reward: Reward = "staged",
+    extraction: console.HowRead = DEFAULT_EXTRACTION,
     out: Annotated[Path | None, typer.Option(help="The JSON result. [default: by the settings, in evals/]")] = None,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Throw away answers of an earlier, stopped evaluation.")
@@ -111,6 +113,7 @@ def evaluate(
             seed=seed,
             ks=tuple(sorted(set(k or ()))),
             reward=reward,
+            extraction=extraction,
             timeout_seconds=timeout,
             jobs=jobs,
             at_a_time=at_a_time,

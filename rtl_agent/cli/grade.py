@@ -26,7 +26,9 @@ from rtl_agent.cli.console import (
 )
 from rtl_agent.cli.grade_view import print_grade, print_summary
 from rtl_agent.grading import (
+    DEFAULT_EXTRACTION,
     CannotGrade,
+    Extraction,
     Grade,
     GradeCache,
     Grader,
@@ -67,6 +69,7 @@ def grade(
     reward: Annotated[
         str, typer.Option(help="staged, graded, binary, or weights such as format=0.1,tests=1.")
     ] = "staged",
+    extraction: console.HowRead = DEFAULT_EXTRACTION,
     families: Families = None,
     categories: Categories = None,
     difficulties: Difficulties = None,
@@ -94,7 +97,7 @@ def grade(
     selection = Selection(ids or (), families or (), categories or (), difficulties or (), kinds or (), (), split)
     problems = console.chosen(source, selection, skip_bad=skip_bad)
     if response is not None:
-        todo = _from_response(problems, response)
+        todo = _from_response(problems, response, extraction)
     elif files is not None:
         todo = _from_directory(problems, files)
     else:
@@ -164,22 +167,22 @@ def _from_directory(problems: Sequence[Problem], directory: Path) -> list[Job]:
     return [Job(problem, submit_directory(problem, directory / problem.id), problem.id) for problem in found]
 
 
-def _from_response(problems: Sequence[Problem], file: Path) -> list[Job]:
+def _from_response(problems: Sequence[Problem], file: Path, extraction: Extraction) -> list[Job]:
     try:
         text = sys.stdin.read() if str(file) == "-" else file.read_text(errors="replace")
     except OSError as error:
         raise typer.BadParameter(f"{file} cannot be read: {error.strerror}", param_hint="--response") from error
     if file.suffix == ".jsonl":
-        return _from_lines(problems, text, file)
+        return _from_lines(problems, text, file, extraction)
     if len(problems) != 1:
         raise typer.BadParameter(
             f"{len(problems)} problems are chosen: name one with --id, or give a .jsonl of {{id, response}}",
             param_hint="--response",
         )
-    return [Job(problems[0], extract(problems[0], text), problems[0].id)]
+    return [Job(problems[0], extract(problems[0], text, extraction), problems[0].id)]
 
 
-def _from_lines(problems: Sequence[Problem], text: str, file: Path) -> list[Job]:
+def _from_lines(problems: Sequence[Problem], text: str, file: Path, extraction: Extraction) -> list[Job]:
     by_id = {problem.id: problem for problem in problems}
     todo: list[Job] = []
     for number, line in enumerate(text.splitlines(), start=1):
@@ -192,7 +195,7 @@ def _from_lines(problems: Sequence[Problem], text: str, file: Path) -> list[Job]
                 offered = {str(path): str(content) for path, content in entry["files"].items()}
                 submission = submit(problem, offered)
             else:
-                submission = extract(problem, str(entry["response"]))
+                submission = extract(problem, str(entry["response"]), extraction)
         except (ValueError, TypeError, AttributeError) as error:
             raise typer.BadParameter(f"{file}:{number}: {error}", param_hint="--response") from error
         except KeyError as error:

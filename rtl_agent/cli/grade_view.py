@@ -48,6 +48,7 @@ def print_grade(grade: Grade) -> None:
         tools = ", ".join(f"{name} {version}" for name, version in grade.tools.items() if name != "fallback")
         spent = f"{grade.timings.get('total', 0):.2f} s, {grade.timings.get('cpu', 0):.2f} s CPU"
         why = f" ({grade.path_reason})" if grade.path_reason else ""
+        why += f", {grade.extraction} extraction" if grade.extraction else ""
         why += ", from the cache" if grade.cached else ""
         out.print(f"[dim]seed {grade.seed}, {grade.path} path{why}, {spent}; {tools}[/]")
 

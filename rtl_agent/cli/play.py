@@ -35,7 +35,7 @@ from rtl_agent.cli.eval_options import (
     needs_training_packages,
 )
 from rtl_agent.cli.grade_view import print_grade
-from rtl_agent.grading import Grade, Outcome
+from rtl_agent.grading import DEFAULT_EXTRACTION, Grade, Outcome
 from rtl_agent.problems import Selection
 from rtl_agent.prompts import Message
 
@@ -74,6 +74,7 @@ def play(
     max_tokens: MaxTokens = 1024,
     seed: Seed = 0,
     reward: Reward = "staged",
+    extraction: console.HowRead = DEFAULT_EXTRACTION,
     out: Annotated[Path | None, typer.Option(help="A JSONL that gets one more line. [default: in plays/]")] = None,
 ) -> None:
     """Play one episode and show it. Exit code 0: it passed; 1: it did not; 2: bad usage; 3: our own fault."""
@@ -85,7 +86,14 @@ def play(
     spec = ModelSpec(found_model(model), backend, base_url, api_key_env, checkpoint, renderer, system)
     try:
         rules = Rules(env, level, extra_tools, max_turns, tries, rounds, counted, max_conversation)
-        options = Options(rules, temperature=temperature, max_tokens=max_tokens, seed=seed, reward=reward)
+        options = Options(
+            rules,
+            temperature=temperature,
+            max_tokens=max_tokens,
+            seed=seed,
+            reward=reward,
+            extraction=extraction,
+        )
         found, named = _problem(problem, source, number, env)
         console.out.rule(Text(f"{found.id} by {model}, {env}"))
         with console.err.status("the model is being asked") as status:

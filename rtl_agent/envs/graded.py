@@ -10,10 +10,13 @@ from rtl_agent.problems import Problem
 DIAGNOSTICS_KEPT = 40  # a design without a semicolon can make a tool complain about every line
 
 
-async def grade_or_fail(grader: Grader, problem: Problem, submission: Submission) -> Grade:
-    """What is no fault of the model fails the episode: it is never a reward of 0."""
+async def grade_or_fail(grader: Grader, problem: Problem, submission: Submission | str) -> Grade:
+    """What was said, or files. What is no fault of the model fails the episode: it is never a reward of 0."""
     try:
-        grade = await grader.grade(problem, submission)
+        if isinstance(submission, str):
+            grade = await grader.grade_reply(problem, submission)
+        else:
+            grade = await grader.grade(problem, submission)
     except CannotGrade as error:
         raise EpisodeFailed(str(error)) from error
     if grade.outcome is Outcome.ERROR:  # the executor has tried again before it says so

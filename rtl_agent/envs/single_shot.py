@@ -15,7 +15,7 @@ from rtl_agent.envs.live import grader_named
 from rtl_agent.envs.metrics import grade_metrics
 from rtl_agent.envs.prompt import Prompt
 from rtl_agent.envs.record import record
-from rtl_agent.grading import Grader, extract
+from rtl_agent.grading import Grader
 from rtl_agent.problems import Problem
 
 
@@ -28,7 +28,7 @@ class SingleShotEnv(EpisodeEnv):
 
     async def step(self, action: Action, *, extra: ActionExtra | None = None) -> StepResult:
         text = answer_text(self._renderer, action)
-        grade = await grade_or_fail(self._grader, self.problem, extract(self.problem, text))
+        grade = await grade_or_fail(self._grader, self.problem, text)
         self._transcript = self._transcript.then(action)
         episode = record(
             self.problem,

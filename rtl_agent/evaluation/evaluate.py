@@ -23,7 +23,7 @@ from rtl_agent.evaluation.summary import usual_ks
 from rtl_agent.evaluation.text_players import TextPlayer
 from rtl_agent.evaluation.texts import texts_digest
 from rtl_agent.evaluation.token_player import TokenPlayer
-from rtl_agent.grading import GradeCache, Grader, default_cache_path, parse_weights
+from rtl_agent.grading import DEFAULT_EXTRACTION, Extraction, GradeCache, Grader, default_cache_path, parse_weights
 from rtl_agent.grading.executors.fingerprint import grading_version
 from rtl_agent.problems import Problem
 from rtl_agent.toolchain import Toolchain, find_toolchain
@@ -42,6 +42,7 @@ class Options:
     seed: int = 0
     ks: tuple[int, ...] = ()
     reward: str = "staged"
+    extraction: Extraction = DEFAULT_EXTRACTION
     timeout_seconds: float = 120.0
     jobs: int | None = None
     at_a_time: int = AT_A_TIME
@@ -76,6 +77,7 @@ async def opened(spec: ModelSpec, options: Options, source: str, problems: Seque
             timeout_seconds=options.timeout_seconds,
             toolchain=toolchain,
             cache=cache,
+            extraction=options.extraction,
         )
         async with grader, open_model(spec) as model:
             with live_grader(grader):
@@ -156,6 +158,7 @@ def _settings(model: Model, options: Options, source: str, tools: dict[str, str]
         max_tokens=options.max_tokens,
         seed=options.seed,
         reward=options.reward,
+        extraction=options.extraction.value,
         timeout_seconds=options.timeout_seconds,
         grading=grading_version(),
         tools=tools,

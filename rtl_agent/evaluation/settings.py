@@ -25,6 +25,7 @@ class Settings:
     max_tokens: int
     seed: int
     reward: str
+    extraction: str  # how files are read off an answer
     timeout_seconds: float
     grading: str  # version of the rules and of the files in a grading box
     tools: Mapping[str, str]

@@ -16,7 +16,7 @@ from rtl_agent.evaluation.endpoint import ConversationTooLong, Reply
 from rtl_agent.evaluation.models import TextModel
 from rtl_agent.evaluation.players import Played, Sampling, Watcher
 from rtl_agent.evaluation.rules import AGENTIC, REFINE, Rules
-from rtl_agent.grading import Grader, extract
+from rtl_agent.grading import Grader
 from rtl_agent.problems import Problem
 from rtl_agent.prompts import Message, estimate_tokens, messages
 from rtl_agent.prompts.messages import TOKENS_AROUND_A_MESSAGE
@@ -92,7 +92,7 @@ class TextPlayer:
     async def _single(self, problem: Problem, conversation: Conversation) -> Episode:
         asked = self._ask(conversation, messages(problem, system=self.model.system))
         reply = await conversation.answer()
-        grade = await grade_or_fail(self.grader, problem, extract(problem, reply.text))
+        grade = await grade_or_fail(self.grader, problem, reply.text)
         return record(problem, asked, grade, Level.SPEC, text=reply.text, stop_reason=reply.stop_reason)
 
     async def _refine(self, problem: Problem, conversation: Conversation) -> Episode:

@@ -3,6 +3,7 @@
 from rtl_agent.grading.cache import GradeCache, default_cache_path
 from rtl_agent.grading.executors import ExecutorFault, RayExecutor
 from rtl_agent.grading.extract import extract
+from rtl_agent.grading.extraction import DEFAULT_EXTRACTION, Extraction
 from rtl_agent.grading.grade import Diagnostic, Grade, Outcome, Reward, Stage, StageName, TestResult
 from rtl_agent.grading.grader import CannotGrade, Grader, GraderStats
 from rtl_agent.grading.paths import Path
@@ -11,10 +12,12 @@ from rtl_agent.grading.submission import Submission, submit, submit_directory
 from rtl_agent.grading.validate import Validation, validate_problem
 
 __all__ = [
+    "DEFAULT_EXTRACTION",
     "PRESETS",
     "CannotGrade",
     "Diagnostic",
     "ExecutorFault",
+    "Extraction",
     "Grade",
     "GradeCache",
     "Grader",

@@ -29,8 +29,6 @@ class FastPath:
         for service in problem.harness.services:
             if pytest_command(service) is None:
                 return f"service {service.name} is more than one pytest command"
-        if any(_WAVES.search(text) for path, text in problem.harness.files.items() if path.endswith(".py")):
-            return "the harness handles wave files, and a warm simulator writes none"
         try:
             self._toolchain.warm_start()
         except ToolMissing as missing:
@@ -40,6 +38,8 @@ class FastPath:
     async def run(self, problem: Problem, service: Service, submission: Submission, seed: int) -> ServiceRun:
         """Collect without the design, put the design in, run; all in one forked process."""
         env = service_env(self._toolchain, problem, service, None, seed)
+        if any(_WAVES.search(text) for path, text in problem.harness.files.items() if path.endswith(".py")):
+            env["RTL_AGENT_WAVES"] = "1"  # it moves or reads wave files, so they must be there
         job = {
             "argv": pytest_command(service),
             "plain": plain_file(problem, service),

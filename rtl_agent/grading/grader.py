@@ -10,6 +10,7 @@ from rtl_agent.grading.cache_key import GradeKeys
 from rtl_agent.grading.executors import Executor, ExecutorFault, GradeJob, LocalExecutor, RayExecutor
 from rtl_agent.grading.executors.job import error_grade
 from rtl_agent.grading.extract import extract
+from rtl_agent.grading.extraction import DEFAULT_EXTRACTION, Extraction
 from rtl_agent.grading.flights import Flights
 from rtl_agent.grading.grade import Grade, Outcome, Stage, StageName
 from rtl_agent.grading.paths import Path
@@ -50,12 +51,16 @@ class Grader:
         toolchain: Toolchain | None = None,
         executor: Literal["local", "ray"] | Executor = "local",
         cache: GradeCache | None = None,
+        extraction: Extraction = DEFAULT_EXTRACTION,
     ) -> None:
-        """An executor or a cache that is handed in may serve several graders, and stays open after this one.
+        """`extraction` says how replies are read; files that are handed in are taken as they are.
+
+        An executor or a cache that is handed in may serve several graders, and stays open after this one.
 
         With an executor of one's own, `timeout_seconds` and `path` must be those it was made with: keys name them.
         """
         self._weights = weights
+        self.extraction = extraction
         self._own: Executor | None = None
         if isinstance(executor, str):
             self._own = executor = self._make(executor, jobs, timeout_seconds, path, sandbox, toolchain)
@@ -104,7 +109,7 @@ class Grader:
 
     async def grade_reply(self, problem: Problem, reply: str) -> Grade:
         """Judge what a model said."""
-        return await self.grade(problem, extract(problem, reply))
+        return await self.grade(problem, extract(problem, reply, self.extraction))
 
     async def grade(self, problem: Problem, submission: Submission, *, as_given: bool = False) -> Grade:
         """Judge files. Targets left as they were given are invalid, unless `as_given` asks to judge them."""
@@ -142,14 +147,18 @@ class Grader:
         return grade
 
     def _finished(self, grade: Grade, submission: Submission) -> Grade:
-        """What differs between callers that share a grade: their weights, and what was refused beside the files."""
+        """What differs between callers that share a grade: their weights, how the files were read, and what was refused
+        beside them."""
         stages = tuple(
             replace(stage, notes=submission.refused) if stage.name is StageName.FORMAT else stage
             for stage in grade.stages
         )
-        return replace(grade, stages=stages, reward=reward(grade.outcome, stages, self._weights))
+        earned = reward(grade.outcome, stages, self._weights)
+        return replace(grade, stages=stages, reward=earned, extraction=str(submission.extraction or ""))
 
     def _invalid(self, problem: Problem, submission: Submission, reason: str) -> Grade:
         stages = (Stage(StageName.FORMAT, False, notes=(reason, *submission.refused)),)
         earned = reward(Outcome.INVALID, stages, self._weights)
-        return Grade(problem.id, Outcome.INVALID, stages, reward=earned, reasons=(reason, *submission.refused))
+        reasons = (reason, *submission.refused)
+        read = str(submission.extraction or "")
+        return Grade(problem.id, Outcome.INVALID, stages, reward=earned, reasons=reasons, extraction=read)

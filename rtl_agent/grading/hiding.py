@@ -1,7 +1,7 @@
 """What hides a design from a linter or a synthesiser fails the service, unless the given files had it.
 
-CVDP's lint and synthesis services take such text: a waiver in a comment passes the lint that was asked for. A verdict is
-stricter than CVDP's here, and only here. Whether a linter reads what the simulator reads is asked of both tools
+CVDP's lint and synthesis services take such text: a waiver in a comment passes the lint that was asked for. A verdict
+is stricter than CVDP's here, and only here. Whether a linter reads what the simulator reads is asked of both tools
 (same_text.py); whether a synthesiser builds what was simulated, of the tests themselves (netlist.py). What is left to
 text are calls out of Verilog: Yosys runs imported C functions while it elaborates, and those can do anything.
 """
@@ -75,8 +75,8 @@ class HidingCheck:
 def calls_out(problem: Problem, submission: Submission) -> list[str]:
     """Calls of C functions and commands in the code of the files, comments left out, that the given ones have not."""
     given = {token.text for path, text in problem.context.items() if path.endswith(_HDL) for token in tokens(text)}
-    found = {token.text for text in submission.files.values() for token in tokens(text.replace("\r", "\n")) if token.text in _CALLS}
-    return [f"`{call}` calls what is not Verilog" for call in sorted(found - given)]
+    own = {token.text for text in submission.files.values() for token in tokens(text.replace("\r", "\n"))}
+    return [f"`{call}` calls what is not Verilog" for call in sorted((own & _CALLS) - given)]
 
 
 def _failed(verdict: ServiceVerdict, hidden: Sequence[str]) -> ServiceVerdict:

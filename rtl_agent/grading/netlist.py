@@ -54,13 +54,18 @@ def netlist_plan(problem: Problem, service: Service) -> dict[str, object] | None
     script = named[0] if named else f"read_verilog -sv {sources}\nsynth -top {top}\n"
     looked_at = {name for path, body in files.items() if path.endswith(".py") for name in _LOOKED_AT.findall(body)}
     names = sorted(name for name in looked_at if not name.startswith("_"))
-    return {"script": script, "names": names, "late": False}
+    return {"script": script, "names": names, "late": False, "gates": True}
 
 
 async def _with_netlist(judged: ServiceRun, simulating: Service, plan: dict[str, object], run: Run) -> ServiceRun:
-    """Hardware may have either timing: a design that is right with one is right."""
+    """Hardware may have either timing: a design that is right with one is right. Gates that take too long to simulate
+    are not asked, words are."""
     done = await run(_in_netlist_mode(simulating, plan))
     cpu = done.cpu_seconds
+    if _out_of_time(done.verdict):
+        plan = {**plan, "gates": False}
+        done = await run(_in_netlist_mode(simulating, plan))
+        cpu += done.cpu_seconds
     if not done.verdict.passed and not lost_names(done.verdict):
         late = await run(_in_netlist_mode(simulating, {**plan, "late": True}))
         cpu += late.cpu_seconds
@@ -78,6 +83,10 @@ async def _with_netlist(judged: ServiceRun, simulating: Service, plan: dict[str,
 
 def _in_netlist_mode(service: Service, plan: dict[str, object]) -> Service:
     return replace(service, env={**service.env, PLAN: json.dumps(plan)})
+
+
+def _out_of_time(verdict: ServiceVerdict) -> bool:
+    return any(reason.startswith(f"service {verdict.service}: stopped after") for reason in verdict.reasons)
 
 
 def _in_words(reason: str) -> str:

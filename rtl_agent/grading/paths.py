@@ -82,10 +82,11 @@ class Paths:
         runs: list[ServiceRun] = []
         for index, service in enumerate(problem.harness.services):
             runs.append(await self._exact.run(problem, service, submission, seed, with_syntax=index == 0))
-        assert runs[0].syntax is not None
+        syntax = runs[0].syntax
+        assert syntax is not None
 
         async def run_again(service: Service) -> ServiceRun:
             return await self._exact.run(problem, service, submission, seed, with_syntax=False)
 
         runs = await netlist_runs(problem, await self._hiding.look(problem, submission, runs), run_again)
-        return Judged(runs, runs[0].syntax, Path.EXACT, why)
+        return Judged(runs, syntax, Path.EXACT, why)

@@ -1,8 +1,8 @@
 """Does a linter read what the simulator reads? Both preprocessors are asked, and what they make of a design compared.
 
 Macros that one tool predefines, lines counted differently, comments that one takes for code, names of files that a
-linter waives: whatever hides something from one of them shows as a difference here, without a list of tricks. A
-linter's own waivers, which it keeps in its output as comments and directives, are allowed where the given files had them.
+linter waives: whatever hides something from one of them shows as a difference here, without a list of tricks. Waivers,
+which a linter keeps in its output as comments and directives, are allowed where the given files had them.
 """
 
 import shlex
@@ -17,7 +17,7 @@ from rtl_agent.sandbox import MIB, Box, Limits
 _LIMITS = Limits(wall_seconds=30, cpu_seconds=20)
 _MOST = 8 * MIB  # of preprocessed text; the largest file of CVDP's development part has 0.1
 _WORKING = "/tmp/rtl-agent-reading"
-# Both tools obey these alike, and none of them switches a warning off. `celldefine does.
+# Both tools obey these alike. `celldefine is not among them: Verilator drops a library cell that nobody instantiates.
 _ALIKE = {"`timescale", "`default_nettype", "`resetall", "`unconnected_drive", "`nounconnected_drive"}
 _KEYWORDS = {"`begin_keywords", "`end_keywords"}
 _CALLS_OUT = {"$c", "$c1", "$c8", "$c16", "$c32", "$c64", "$c128", "$cpure", "$system"}
@@ -35,11 +35,13 @@ class Reading:
 async def read_twice(box: Box, sources: Sequence[str], env: Mapping[str, str]) -> tuple[Reading, Reading] | str:
     """(the simulator's, the linter's) reading of files in a box; a sentence where one cannot read them."""
     simulator, linter = f"{_WORKING}/simulator.v", f"{_WORKING}/linter.v"
-    files = shlex.join(sources)
+    between = f"{_WORKING}/newline.v"  # with -E alone, Icarus glues a file to the last line of the one before
+    apart = [part for path in sources for part in (path, between)]
     # cocotb 1.9's runner defines COCOTB_SIM, and no linter does: what depends on it differs.
     command = (
-        f"mkdir -p {_WORKING} && iverilog -g2012 -DCOCOTB_SIM=1 -E -o {simulator} {files}"
-        f" && verilator -E -Wno-fatal {files} > {linter}"
+        f"mkdir -p {_WORKING} && echo > {between}"
+        f" && iverilog -g2012 -DCOCOTB_SIM=1 -E -o {simulator} {shlex.join(apart)}"
+        f" && verilator -E -Wno-fatal {shlex.join(sources)} > {linter}"
     )
     done = await box.run(["sh", "-c", command], env=env, cwd="/code/rundir", limits=_LIMITS)
     if not done.ok:
@@ -104,9 +106,9 @@ def _directives(code: Sequence[str]) -> list[str]:
     """Directives that are left when macros are expanded, and are no common ground of the tools."""
     found = []
     for name, value in zip(code, (*code[1:], ""), strict=False):
-        if name.startswith("`") and len(name) > 1 and name not in _ALIKE:
-            if name not in _KEYWORDS or (name == "`begin_keywords" and not value.startswith('"1800')):
-                found.append(name)
+        common = name in _ALIKE or (name in _KEYWORDS and (name == "`end_keywords" or value.startswith('"1800')))
+        if name.startswith("`") and len(name) > 1 and not common:
+            found.append(name)
     return found
 
 
@@ -120,7 +122,8 @@ def _first_difference(simulator: Sequence[str], linter: Sequence[str]) -> str:
         at = min(len(simulator), len(linter))
     before = " ".join(simulator[max(0, at - 4) : at]) or "the beginning"
     ours, theirs = (" ".join(code[at : at + 4]) or "nothing" for code in (simulator, linter))
-    return f"the linter reads another design: after `{_cut(before)}` it has `{_cut(theirs)}`, a simulator `{_cut(ours)}`"
+    has = f"it has `{_cut(theirs)}`, the simulator `{_cut(ours)}`"
+    return f"the linter reads another design: after `{_cut(before)}` {has}"
 
 
 def _cut(words: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from rtl_agent.grading.extraction import Extraction
 from rtl_agent.problems import Problem, why_unsafe
 
 MAX_FILE_BYTES = 1024 * 1024  # the largest author-written RTL file in CVDP has 90 kB
@@ -21,6 +22,7 @@ class Submission:
     files: Mapping[str, str]
     refused: tuple[str, ...] = ()
     unusable: str | None = None  # why nothing here can be judged
+    extraction: Extraction | None = None  # how it was read off a reply; None: it came as files
 
     def changes(self, problem: Problem) -> bool:
         """Whether anything differs from the targets as they were given."""
@@ -44,7 +46,7 @@ def submit(problem: Problem, files: Mapping[str, str], *, whole: bool = False) -
     refused: list[str] = []
     for path, text in files.items():
         if path in problem.targets and len(text) <= MAX_FILE_BYTES:
-            taken[path] = text
+            taken[path] = text.removeprefix("\ufeff")  # a byte order mark, which Icarus does not take
         else:
             refused.append(f"{path[:200]!r} {_why_refused(path, text, problem)}")
     reason = None

@@ -35,7 +35,7 @@ async def check_syntax(
     if not done.ok:
         roots = ["--top-module", top] if top else []
         lint = await box.run(
-            ["verilator", "--lint-only", "-Wno-fatal", "-Wno-lint", "-Wno-style", *roots, *sources],
+            ["verilator", "--lint-only", "--no-std-waiver", "-Wno-fatal", "-Wno-lint", "-Wno-style", *roots, *sources],
             env=env,
             cwd=RUNDIR,
             limits=_LIMITS,

@@ -1,6 +1,6 @@
 """Verilog text -> tokens, in linear time: what is left when comments and white space are gone.
 
-Meant for text that a preprocessor has been over. Raw text can be read too, but then tools differ about what is a comment
+Meant for text that a preprocessor has been over. Raw text can be read too, but tools differ about what is a comment
 (Icarus ends a line comment at a lone carriage return, Verilator does not): compare what the tools make of it.
 """
 

@@ -5,8 +5,8 @@ from typing import Any, Literal
 
 import chz
 
+from rtl_agent.grading import DEFAULT_EXTRACTION, RewardWeights
 from rtl_agent.grading import PRESETS as REWARDS
-from rtl_agent.grading import RewardWeights
 from rtl_agent.training.errors import BadConfig
 
 STUDENT, TEACHER = "rtl-agent/student", "rtl-agent/teacher"
@@ -16,6 +16,7 @@ NoSignal = Literal["keep", "drop", "resample"]
 Env = Literal["single", "refine", "agentic"]
 Level = Literal["spec", "own-tests", "feedback", "open"]  # the last is refused by `check`, with a cause
 Counted = Literal["best", "last"]
+HowRead = Literal["forgiving", "cvdp"]  # the values of Extraction
 Schedule = Literal["constant", "linear", "cosine"]
 
 
@@ -89,6 +90,9 @@ class Config:
     test_coef: float | None = chz.field(default=None, doc="for tests that pass; 0 skips the simulation")
     compile_coef: float = chz.field(default=0.0, doc="accepted for old command lines; compiling is the syntax stage")
     reward_coef: float = chz.field(default=1.0, doc="weight of the reward in the advantage; 0 only measures it")
+    extraction: HowRead = chz.field(
+        default=DEFAULT_EXTRACTION.value, doc="how a reply is read: forgiving, or cvdp (as its runner does)"
+    )
     timeout_seconds: float = chz.field(default=60.0, doc="longest simulation of a service")
     grading_jobs: int = chz.field(default=0, doc="grades at a time; 0: one for each core")
     workspace_dir: str = chz.field(default="", doc="accepted for old command lines; boxes are in memory")

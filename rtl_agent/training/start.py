@@ -17,7 +17,7 @@ from rtl_agent.backends.server.child import ServerDied
 from rtl_agent.backends.watch import while_alive
 from rtl_agent.envs import NoTokenizer, UnknownRenderer, default_renderer, live_grader, tokenizer_for, warnings_for
 from rtl_agent.envs.dialects import UnknownDialect
-from rtl_agent.grading import GradeCache, Grader, default_cache_path
+from rtl_agent.grading import Extraction, GradeCache, Grader, default_cache_path
 from rtl_agent.runs import Checkpoint, Run, RunError
 from rtl_agent.teachers import Teacher
 from rtl_agent.toolchain import find_toolchain
@@ -44,7 +44,7 @@ FIXED = (
     "heldout", "heldout_fraction", "split_seed", "load_checkpoint_path",
     "generated_problems", "emphasis", "env", "level", "extra_tools", "max_turns", "tries", "rounds", "refine_reward",
     "episode_tokens", "command_seconds", "reward", "format_coef", "interface_coef", "syntax_coef", "test_coef",
-    "exam_seed",
+    "exam_seed", "extraction",
 )  # fmt: skip
 
 
@@ -83,6 +83,7 @@ async def _run(config: Config, console: Console) -> Path:
                 jobs=config.grading_jobs or None,
                 timeout_seconds=config.timeout_seconds,
                 cache=cache,
+                extraction=Extraction(config.extraction),
             )
         )
         stack.enter_context(live_grader(grader))

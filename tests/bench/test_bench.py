@@ -4,17 +4,18 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from rtl_agent.bench import backend, grader, soak, throughput
+from rtl_agent.bench import backend, grader, real, soak, throughput
 from rtl_agent.bench.cold import Cold
 from rtl_agent.bench.document import SECTIONS, write_section
 from rtl_agent.bench.left_behind import belongings
 from rtl_agent.bench.meter import Meter
 from rtl_agent.bench.mixture import mixture
-from rtl_agent.bench.report import Table, backend_table, grader_tables, soak_table, throughput_table
+from rtl_agent.bench.report import Table, backend_table, grader_tables, real_table, soak_table, throughput_table
 from rtl_agent.bench.subjects import ARBITER, INVERTER, fresh, subjects
 from rtl_agent.grading import Outcome
 from rtl_agent.sandbox import BubblewrapSandbox
@@ -70,6 +71,18 @@ async def test_throughput_counts_and_weighs() -> None:
     assert all(one.grades > 0 and one.per_second > 0 and one.cpu_ms > 0 for one in results)
     assert 10 < results[1].private_mib <= results[1].idle_mib < 500
     assert len(throughput_table(results).rows) == 2
+
+
+async def test_real_problems_are_measured_once_and_kept(tmp_path: Path) -> None:
+    problem = subjects()[INVERTER]
+    given = replace(problem, context=dict(problem.reference or {}))
+    assert real.runnable([problem, given]) == [given]
+    rows = tmp_path / "rows.jsonl"
+    (row,) = await real.measure([given], find_toolchain(), rows)
+    assert (row.simulations, row.ended, row.path) == (1, True, "fast")
+    assert 0 < row.fast < row.cold
+    assert await real.measure([given], find_toolchain(), rows) == [row] == real.read(rows)
+    assert [cells[0] for cells in real_table([row]).rows] == ["1 simulation", "all"]
 
 
 async def test_a_short_soak_leaves_nothing() -> None:

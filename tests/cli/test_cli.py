@@ -108,6 +108,11 @@ def test_grade_takes_replies_from_stdin_and_many_from_jsonl(tmp_path: Path, bund
     done = rtl_agent("grade", "bundled", "--response", file, "--json", "--jobs", "2")
     assert done.returncode == 1
     assert [grade["outcome"] for grade in as_json(done)] == ["passed", "invalid", "failed"]
+    shell_first = f"```bash\nls\n```\n{reply}"
+    for extraction, outcome in (("forgiving", "passed"), ("cvdp", "failed")):
+        options = ("--id", ARBITER, "--response", "-", "--extraction", extraction, "--json")
+        (grade,) = as_json(rtl_agent("grade", "bundled", *options, stdin=shell_first))
+        assert (grade["outcome"], grade["extraction"]) == (outcome, extraction)
     table = rtl_agent("grade", "bundled", "--response", file)
     assert "3 graded: 1 passed, 1 failed, 1 invalid" in table.stdout
 

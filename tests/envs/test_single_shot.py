@@ -90,7 +90,7 @@ async def test_an_answer_without_code_is_invalid(live: Grader, counter: Problem)
     assert reward == 0
     assert episode.grade["outcome"] == Outcome.INVALID
     assert {metrics[name] for name in ("format_valid", "interface_valid", "syntax_valid", "pass_rate")} == {0.0}
-    assert episode.diagnostics == ("the reply has no fenced code block",)
+    assert episode.diagnostics == ("the reply has no RTL: no code block, no module, no JSON with files",)
 
 
 async def test_an_answer_that_was_cut_off_says_so(live: Grader, counter: Problem) -> None:

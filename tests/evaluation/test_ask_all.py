@@ -10,7 +10,7 @@ from rtl_agent.evaluation.samples import SampleFile
 from rtl_agent.evaluation.settings import Settings
 from rtl_agent.problems import Problem, load_problems
 
-SETTINGS = Settings("p", "m", "", "b", "single", "spec", "s", "r", 0.0, 1, 0, "staged", 1.0, "g", {}, "t")
+SETTINGS = Settings("p", "m", "", "b", "single", "spec", "s", "r", 0.0, 1, 0, "staged", "forgiving", 1.0, "g", {}, "t")
 
 
 @dataclass

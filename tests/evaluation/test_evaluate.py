@@ -10,8 +10,9 @@ import pytest
 from rtl_agent.evaluation import EvaluationError, ModelSpec, Options, Result, evaluate, problem_set
 from rtl_agent.evaluation.evaluate import default_out
 from rtl_agent.evaluation.samples import SampleFile
+from rtl_agent.grading import Extraction
 from rtl_agent.problems import Selection
-from tests.evaluation.gates import expression_in, right, wrong
+from tests.evaluation.gates import answer, expression_in, right, wrong
 from tests.evaluation.scripted import Body, Scripted, Told, scripted
 
 KEY = "sk-very-secret"
@@ -109,8 +110,25 @@ async def test_answers_of_other_settings_are_not_mixed_in(server: Scripted, gate
         await run(server, gates, out, Options(max_tokens=64), limit=1)
     assert "--fresh" in str(caught.value)
     assert out.with_suffix(".jsonl").read_text() == before
+    with pytest.raises(EvaluationError, match="extraction: 'forgiving' -> 'cvdp'"):
+        await run(server, gates, out, Options(extraction=Extraction.CVDP), limit=1)
     fresh = await run(server, gates, out, Options(max_tokens=64), limit=1, fresh=True)
     assert fresh.asked.reused == 0
+
+
+async def test_the_way_that_answers_are_read_is_a_choice_and_recorded(
+    server: Scripted, gates: Path, tmp_path: Path
+) -> None:
+    def with_a_shell_block(body: Body) -> Told:
+        return Told(f"```bash\nls\n```\n{answer(expression_in(body))}")
+
+    server.answer = with_a_shell_block
+    for extraction, passed in ((Extraction.FORGIVING, 1), (Extraction.CVDP, 0)):
+        out = tmp_path / f"{extraction}.json"
+        result = await run(server, gates, out, Options(jobs=2, cache=False, extraction=extraction), limit=1)
+        assert result.whole.passed == passed
+        assert json.loads(out.read_text())["settings"]["extraction"] == extraction
+        assert [sample.episode.grade["extraction"] for sample in result.asked.samples] == [extraction]
 
 
 async def test_answers_to_other_words_are_not_mixed_in(

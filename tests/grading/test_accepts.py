@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from rtl_agent.grading import Grade, Grader, Outcome, submit
+from rtl_agent.grading.extract import extract
 from rtl_agent.grading.paths import Path as GradingPath
 from rtl_agent.problems import Problem
 from rtl_agent.problems.flavour import flavour_of
@@ -24,8 +25,10 @@ in_one_loop = pytest.mark.asyncio(loop_scope="module")  # warm boxes stay warm f
 async def graded(grader: Grader, problem: Problem, case: Path, expect: Mapping[str, Any]) -> Grade:
     kind = expect.get("kind", "design")
     if kind == "reply":
-        chosen = {key: expect[key] for key in ("extraction",) if key in expect}
-        return await grader.grade_reply(problem, text_of(case, expect, "reply.txt"), **chosen)
+        reply = text_of(case, expect, "reply.txt")
+        if "extraction" in expect:
+            return await grader.grade(problem, extract(problem, reply, expect["extraction"]))
+        return await grader.grade_reply(problem, reply)
     if kind == "files":
         files = {target: text_of(case, expect, f"files/{target}") for target in targets_in(case)}
         assert set(files) <= set(problem.targets), sorted(files)

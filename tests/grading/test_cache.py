@@ -13,7 +13,18 @@ from pathlib import Path
 
 import pytest
 
-from rtl_agent.grading import Grade, Grader, Outcome, Stage, StageName, Submission, TestResult, parse_weights, submit
+from rtl_agent.grading import (
+    Extraction,
+    Grade,
+    Grader,
+    Outcome,
+    Stage,
+    StageName,
+    Submission,
+    TestResult,
+    parse_weights,
+    submit,
+)
 from rtl_agent.grading.cache import GradeCache, default_cache_path
 from rtl_agent.grading.cache_key import GradeKeys
 from rtl_agent.grading.executors import GradeJob
@@ -269,6 +280,18 @@ async def test_what_was_refused_beside_the_files_is_said_to_its_own_caller(tmp_p
             again = await grader.grade(problem, submit(problem, {"rtl/dut.sv": INVERTER, "rtl/other.sv": ""}))
     assert graded.stage(StageName.FORMAT).notes == ()
     assert "rtl/other.sv" in again.stage(StageName.FORMAT).notes[0]
+
+
+async def test_how_a_reply_was_read_is_said_to_its_own_caller(tmp_path: Path) -> None:
+    problem, reply = plain(), f"```verilog\n{INVERTER}```"
+    with GradeCache(tmp_path / "grades.sqlite") as cache:
+        executor = Counting()
+        for extraction in Extraction:
+            async with Grader(executor=executor, cache=cache, extraction=extraction) as grader:
+                assert (await grader.grade_reply(problem, reply)).extraction == extraction
+                assert (await grader.grade_reply(problem, "")).extraction == extraction
+                assert (await grader.grade(problem, design(problem))).extraction == ""
+    assert executor.asked == 1  # the same files are judged once, however they were read
 
 
 async def test_real_grades_are_the_same_from_the_cache(tmp_path: Path) -> None:

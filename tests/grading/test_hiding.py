@@ -1,63 +1,113 @@
-"""What hides code from a linter or a synthesiser fails its service, unless it was there before."""
+"""What hides code from a linter or a synthesiser fails its service, unless it was given; words about it do not."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
 from rtl_agent.grading import Grader, Outcome, submit
-from rtl_agent.grading.hiding import hidden_parts
+from rtl_agent.grading.hiding import calls_out
+from rtl_agent.grading.same_text import differences, reading
 from rtl_agent.problems import Problem
 
 LINT, SYNTH = "rtl_debouncer_0001", "rtl_popcount_0001"
-HIDING = [
-    "/* verilator lint_off UNUSED */",
-    "// Verilator lint_off UNUSED",
-    "(* verilator public *)",
-    "`verilator_config",
-    "`ifdef VERILATOR\n`endif",
-    "`ifndef SYNTHESIS\n`endif",
-    "// synopsys translate_off",
-    "/* pragma translate_on */",
-    "wire x = 4'd0`YOSYS;",
-    'import "DPI-C" function int exit(int code);',
-    'initial $c("exit(0);");',
-    "`ifdef SV_COV_START\n`endif",
-    "wire x = `SV_COV_TOGGLE;",
-]
 
 
-@pytest.mark.parametrize("text", HIDING)
-def test_hiding_is_seen_where_it_matters(text: str, bundled: dict[str, Problem]) -> None:
-    problem = bundled[LINT]
-    target = problem.targets[0]
-    files = {target: f"{text}\nmodule debouncer; endmodule\n"}
-    assert hidden_parts(problem, "verilator --lint-only", submit(problem, files))
-    assert hidden_parts(problem, "yosys -s synth.tcl", submit(problem, files))
-    assert not hidden_parts(problem, "pytest test_runner.py", submit(problem, files))
-    given = replace(problem, context={**problem.context, target: f"{text}\n"})
-    assert not hidden_parts(given, "verilator --lint-only", submit(given, files))
+def of(simulator: str, linter: str, given: tuple[str, str] | None = None) -> Sequence[str]:
+    before = (reading(given[0]), reading(given[1])) if given else None
+    return differences(reading(simulator), reading(linter), ["rtl/debouncer.sv"], before)
+
+
+def test_comments_and_layout_are_no_difference() -> None:
+    assert not of("wire a; // b\n/* c */ wire d;", '`line 1 "debouncer.sv" 1\nwire a;\n\n wire\td;\n')
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("simulator", "linter"),
     [
-        "`timescale 1ns/1ps",
-        "`ifndef GUARD\n`define GUARD\n`endif",
-        "`define W 8\nwire [`W-1:0] x;",
-        "// good for synthesis, lint on",
+        ("wire a;", "wire b;"),
+        ("wire a; wire b;", "wire a;"),
+        ("wire a;", 'wire a; `line 1 "/lib/uvm_x.svh" 0\n'),
+        ('`line 9 "debouncer.sv" 0\nwire a;', "wire a;"),
+        ("wire a;", "wire a; /*verilator lint_off WIDTH*/"),
+        ("`celldefine wire a;", "`celldefine wire a;"),
+        ("`pragma protect begin", "`pragma protect begin"),
+        ('`begin_keywords "1364-1995"', '`begin_keywords "1364-1995"'),
+        ('import "DPI-C" function f;', 'import "DPI-C" function f;'),
     ],
 )
-def test_ordinary_text_hides_nothing(text: str, bundled: dict[str, Problem]) -> None:
+def test_what_a_linter_is_told_apart_is_seen(simulator: str, linter: str) -> None:
+    assert of(simulator, linter)
+    same_text = [token for token in reading(simulator).code] == [token for token in reading(linter).code]
+    assert bool(of(simulator, linter, (simulator, linter))) is not same_text  # given files may have had it
+
+
+@pytest.mark.parametrize(
+    "text", ["`timescale 1ns/1ps", "`default_nettype none", "`resetall", '`begin_keywords "1800-2012"']
+)
+def test_common_directives_are_no_difference(text: str) -> None:
+    assert not of(text, text)
+
+
+def test_long_hostile_text_is_read_in_linear_time() -> None:
+    for piece in ("/*", '"', "`", "\\", "/", '`line 1 "'):
+        assert reading(piece * 200_000)
+
+
+def test_calls_out_of_verilog_are_seen(bundled: dict[str, Problem]) -> None:
+    problem = bundled[SYNTH]
+    target = problem.targets[0]
+    called = 'import "DPI-C" function int exit(int code);\n'
+    assert calls_out(problem, submit(problem, {target: called}))
+    assert not calls_out(problem, submit(problem, {target: f"// {called}"}))
+    given = replace(problem, context={**problem.context, target: called})
+    assert not calls_out(given, submit(given, {target: called}))
+
+
+@pytest.mark.parametrize(
+    "waiver",
+    [
+        "// Verilator lint_off WIDTH",
+        "/*verilator public*/",
+        '`line 7 "rtl/debouncer.sv" 0',
+        "`celldefine\n`endcelldefine",
+    ],
+)
+async def test_a_reference_with_a_waiver_fails_lint(waiver: str, bundled: dict[str, Problem], grader: Grader) -> None:
     problem = bundled[LINT]
-    files = {problem.targets[0]: f"{text}\nmodule debouncer; endmodule\n"}
-    assert not hidden_parts(problem, "verilator --lint-only", submit(problem, files))
+    assert problem.reference is not None
+    waived = {path: f"{waiver}\n{text}" for path, text in problem.reference.items()}
+    grade = await grader.grade(problem, submit(problem, waived))
+    assert grade.outcome is Outcome.FAILED
+    assert any("hidden from a tool" in reason or "warnings are hidden" in reason for reason in grade.reasons)
 
 
 @pytest.mark.parametrize("name", [LINT, SYNTH])
-async def test_a_reference_that_hides_something_fails(name: str, bundled: dict[str, Problem], grader: Grader) -> None:
+@pytest.mark.parametrize(
+    "words",
+    [
+        "// `clean_out` follows `noisy_in`; `else` it is held",
+        "// checked with verilator -Wall; no lint_off, no translate_off",
+        "// SYNTHESIS notes, not FORMAL; YOSYS and VERILATOR agree",
+        "// synthesis on: any FPGA",
+        "/* `define, `ifdef VERILATOR and (* keep *) stand in a comment */",
+        "`timescale 1ns/1ps\n`default_nettype wire",
+        "`define UNUSED_HERE 8\n`undef UNUSED_HERE",
+    ],
+)
+async def test_honest_words_hide_nothing(name: str, words: str, bundled: dict[str, Problem], grader: Grader) -> None:
     problem = bundled[name]
     assert problem.reference is not None
-    waived = {path: f"// VERILATOR lint_off WIDTH\n{text}" for path, text in problem.reference.items()}
-    grade = await grader.grade(problem, submit(problem, waived))
-    assert grade.outcome is Outcome.FAILED
-    assert any("hides code" in reason for reason in grade.reasons)
+    commented = {path: f"{words}\n{text}" for path, text in problem.reference.items()}
+    grade = await grader.grade(problem, submit(problem, commented))
+    assert grade.outcome is Outcome.PASSED, grade.reasons
+
+
+async def test_what_was_given_stays_allowed(bundled: dict[str, Problem], grader: Grader) -> None:
+    problem = bundled[LINT]
+    assert problem.reference is not None
+    target = problem.targets[0]
+    pragma = "// Verilator lint_off WIDTHTRUNC\n"
+    given = replace(problem, context={**problem.context, target: pragma + problem.context[target]})
+    grade = await grader.grade(given, submit(given, {target: pragma + problem.reference[target]}))
+    assert grade.outcome is Outcome.PASSED, grade.reasons

@@ -79,6 +79,38 @@ async def test_nothing_of_the_harness_has_a_name_while_a_design_runs(
     assert grade.readable == ()
 
 
+PARALLEL = """
+import threading
+from cocotb_tools.runner import get_runner
+
+def simulate(name):
+    runner = get_runner("icarus")
+    runner.build(sources=["/code/rtl/dut.sv"], hdl_toplevel="dut", build_dir=name, always=True)
+    runner.test(hdl_toplevel="dut", test_module="tests_of_dut", build_dir=name, results_xml=f"/code/rundir/{name}.xml")
+
+def test_two_at_once():
+    threads = [threading.Thread(target=simulate, args=(name,)) for name in ("one", "two")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    simulate("three")
+"""
+
+
+@in_one_loop
+@pytest.mark.parametrize("path", PATHS)
+async def test_simulations_that_run_at_once_find_the_harness_and_no_names(
+    path: Path, graders: dict[Path, Grader]
+) -> None:
+    files = {"src/beside.py": "VALUE = 7\n", "src/tests_of_dut.py": WALK}
+    files["src/data.txt"] = "canary of the-harness-canary"
+    problem = with_harness(plain(), Flavour.COCOTB_2, {**files, "src/test_runner.py": PARALLEL})
+    grade = await graders[path].grade(problem, submit(problem, {problem.targets[0]: INVERTER}))
+    assert grade.outcome is Outcome.PASSED, (grade.reasons, grade.log)
+    assert len(grade.simulations) == 3
+
+
 DRAWS = '''
 import random
 import cocotb

@@ -10,9 +10,40 @@ settings.load_profile("repeatable")
 
 # Surrogates as well: json.loads makes them of an escape that is no character.
 any_text = st.text(st.characters(exclude_categories=()), max_size=200)
-FENCES = ["```", "```verilog\n", "~~~", "\n```\n", "`", "<think>", "</think>"]
-CODE = ["module m;\n", "endmodule\n", "//", "\\", "\n", "\r\n", " ", "\0", "\ud800"]
-JSON = ["{", "}", '{"code": [', '"rtl/alu.sv": "', "[" * 2000]
+FENCES = [
+    "```",
+    "```verilog\n",
+    "~~~",
+    "\n```\n",
+    "`",
+    "<think>",
+    "</think>",
+    "> ",
+    "- ",
+    "<answer>",
+    "</answer>",
+    "### ",
+]
+CODE = [
+    "module m;\n",
+    "endmodule\n",
+    "endmodule```",
+    "// rtl/alu.sv\n",
+    "/*",
+    "*/",
+    "&lt;=",
+    "\u00a0",
+    "\ufeff",
+    "package p;",
+    "//",
+    "\\",
+    "\n",
+    "\r\n",
+    " ",
+    "\0",
+    "\ud800",
+]
+JSON = ["{", "}", '{"response": "', '{"path": "rtl/alu.sv", "content": "', '{"code": [', '"rtl/alu.sv": "', "[" * 2000]
 reply_text = st.lists(st.one_of(st.sampled_from([*FENCES, *CODE, *JSON]), any_text), max_size=15).map("".join)
 any_json = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), any_text),

@@ -7,6 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rtl_agent.grading.extract import extract
+from rtl_agent.grading.extraction import Extraction
+from rtl_agent.grading.replies.cleaned import in_plain_characters
 from rtl_agent.grading.submission import Submission, submit
 from rtl_agent.problems import Problem, load_problems
 
@@ -24,9 +26,11 @@ def check(problem: Problem, found: Submission) -> None:
     "\n".join((*found.refused, found.unusable or "")).encode()  # reasons are text that can be written
 
 
-@given(problems, reply_text)
-def test_any_reply(problem: Problem, reply: str) -> None:
-    check(problem, extract(problem, reply))
+@given(problems, reply_text, st.sampled_from(Extraction))
+def test_any_reply(problem: Problem, reply: str, extraction: Extraction) -> None:
+    found = extract(problem, reply, extraction)
+    check(problem, found)
+    assert found == extract(problem, reply, extraction)
 
 
 @given(problems, any_json, st.sampled_from(["{}", "```json\n{}\n```", "<think>{{</think>{}", "Here: {} Done."]))
@@ -43,7 +47,12 @@ def test_every_path_is_a_target_or_refused(files: dict[str, str], text: str) -> 
     assert found.files[SEVERAL.targets[0]] == text
 
 
-@given(any_text.filter(lambda text: text.strip() and "`" not in text and "<" not in text and "{" not in text))
+def is_plain(text: str) -> bool:
+    """Without what has a meaning in a reply, and without characters that are put right in code."""
+    return bool(text.strip()) and not set(text) & set("`<{~[◁&\\") and in_plain_characters(text) == text
+
+
+@given(any_text.filter(is_plain))
 def test_a_plain_block_comes_out_as_it_went_in(text: str) -> None:
     body = f"module m;\n{text}\nendmodule\n"
     assert extract(ONE, f"Here it is:\n```verilog\n{body}```\n").files == {ONE.targets[0]: body}

@@ -24,6 +24,7 @@ from rtl_agent.training.start import described, start
         "syntax_coef=0.2",
         "test_coef=0.2",
         "exam_seed=1",
+        "extraction=cvdp",
     ],
 )
 def test_a_run_does_not_go_on_with_other_questions_or_other_rewards(gates: Path, tmp_path: Path, changed: str) -> None:

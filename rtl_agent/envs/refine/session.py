@@ -13,7 +13,7 @@ from rtl_agent.envs.metrics import end_metrics, grade_metrics
 from rtl_agent.envs.record import NO_TOKENS, record
 from rtl_agent.envs.token_budget import TokenBudget
 from rtl_agent.envs.transcript import Transcript
-from rtl_agent.grading import Grade, Grader, Outcome, extract
+from rtl_agent.grading import Grade, Grader, Outcome
 from rtl_agent.problems import Problem
 from rtl_agent.prompts import Message, refine_message
 
@@ -75,7 +75,7 @@ class RefineSession:
         """An answer, thinking left out. `tokens` is the length of the conversation with it."""
         if self._ended is not None:
             raise RuntimeError(f"the episode of {self.problem.id} is over")
-        grade = await grade_or_fail(self._grader, self.problem, extract(self.problem, text))
+        grade = await grade_or_fail(self._grader, self.problem, text)
         self._grades.append(grade)
         self._turns.append(EpisodeTurn(text, reward=grade.reward.total))
         if grade.outcome is Outcome.PASSED:

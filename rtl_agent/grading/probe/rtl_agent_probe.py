@@ -129,6 +129,11 @@ def _watch_processes():
 
 
 def _simulator_options(args, options):
+    with rtl_agent_probe_seal.lock:
+        return _options_of_next_simulation(args, options)
+
+
+def _options_of_next_simulation(args, options):
     global _simulations
     _simulations += 1
     options = dict(options)

@@ -148,7 +148,8 @@ class Guard:
     def changed(self, cwd, simulator_args):
         """Paths that something else than the harness's own tools changed since the last look."""
         found = [] if rtl_agent_probe_seal.is_closed() else self.changed_harness()
-        for directory in {os.path.abspath(cwd or "."), *(path for path in sys.path if path and not is_trusted(path))}:
+        seen = {os.path.abspath(cwd or "."), *(path for path in sys.path if path and not is_trusted(path))}
+        for directory in seen - {HARNESS}:
             now = {name: _identity(os.path.join(directory, name)) for name in _names(directory) if _importable(name)}
             before = self._directories.setdefault(directory, now)
             found += [os.path.join(directory, name) for name in now if before.get(name) != now[name]]

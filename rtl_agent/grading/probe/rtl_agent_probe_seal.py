@@ -14,6 +14,7 @@ import io
 import marshal
 import os
 import subprocess
+import threading
 from contextlib import contextmanager
 
 import rtl_agent_probe
@@ -23,7 +24,9 @@ KEPT = "RTL_AGENT_KEPT"  # files that a design which was given reads while it is
 IMAGE = "RTL_AGENT_IMAGE"  # the descriptor of the image, for a simulator
 _SOURCES = (".v", ".sv", ".vh", ".svh", ".inc")
 
+lock = threading.RLock()  # a harness may start processes from several threads
 _open_modes = {}  # path -> mode of what is closed at the moment
+_content = {}  # path -> what the harness's files held when they were last open
 _alive = set()  # processes that the harness started and that have not ended
 
 
@@ -32,8 +35,9 @@ def watch_processes():
     start, ended, system = subprocess.Popen.__init__, subprocess.Popen._handle_exitstatus, os.system
 
     def closed_start(self, args, *rest, **options):
-        close(_words(args), options.get("cwd"))
-        _alive.add(self)
+        with lock:
+            close(_words(args), options.get("cwd"))
+            _alive.add(self)
         try:
             start(self, args, *rest, **options)
         except BaseException:
@@ -54,17 +58,19 @@ def watch_processes():
 
 
 def _gone(process):
-    _alive.discard(process)
-    if not _alive:
-        reopen()
+    with lock:
+        _alive.discard(process)
+        if not _alive:
+            reopen()
 
 
 @contextmanager
 def closed(words, cwd=None):
     """For a tool that is not started by `subprocess`: a warm simulator, a shell."""
     token = object()
-    close(words, cwd)
-    _alive.add(token)
+    with lock:
+        close(words, cwd)
+        _alive.add(token)
     try:
         yield
     finally:
@@ -79,7 +85,11 @@ def close(words, cwd=None):
     """Take every permission from the harness but for the files that these words name."""
     if not os.path.isdir(HARNESS):
         return
-    reopen()  # another process may be at work: what it may read is what this one may
+    if is_closed() and not _speaks_of_files(words, cwd):
+        return  # another process is at work, and may read nothing in between either
+    reopen()
+    if not _content:
+        _remember()
     named = _named(words, cwd)
     for path in named:
         rtl_agent_probe.send("readable", path=path, item=rtl_agent_probe.current_item)
@@ -135,6 +145,10 @@ def _named(words, cwd):
     return wanted
 
 
+def _speaks_of_files(words, cwd):
+    return HARNESS in words or bool(os.environ.get(KEPT)) or os.path.abspath(cwd or ".").startswith(HARNESS)
+
+
 def _mentions(text, path, cwd):
     return path in text or (path.startswith(cwd + "/") and os.path.relpath(path, cwd) in text.split())
 
@@ -154,12 +168,19 @@ def _read(path):
         return b""
 
 
+def _remember():
+    global _content
+    _content = {path: _read(path) for path in _files()}
+
+
 def image():
     """A descriptor that holds every file of the harness, for a simulator that starts while they are closed."""
+    if not is_closed():
+        _remember()
     descriptor = os.memfd_create("harness")
     os.set_inheritable(descriptor, True)
     with open(os.dup(descriptor), "wb") as stream:
-        stream.write(marshal.dumps({path: _read(path) for path in _files()}))
+        stream.write(marshal.dumps(_content))
     return descriptor
 
 

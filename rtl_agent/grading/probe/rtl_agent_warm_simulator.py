@@ -23,14 +23,17 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import types
 from contextlib import suppress
 
 import rtl_agent_probe_seal
 import rtl_agent_warm_code
+import rtl_agent_warm_scheduler
 
 DESIGN = "/tmp/.warm/sim.vvp"  # what vvp was told to open: a link that each simulation points at its own
 _FD = "RTL_AGENT_WARM_FD"
+_WAVES = "RTL_AGENT_WAVES"  # set: the harness handles wave files
 _MODULES = (
     "cocotb",
     "cocotb._init",
@@ -60,7 +63,7 @@ def serve():
     _import_everything()
     gc.collect()
     gc.freeze()  # a collection in a forked process would touch, and so copy, every page
-    link.send(json.dumps({"ready": True, "plusargs": _set_arguments is not None}).encode())
+    link.send(json.dumps({"ready": True, "arguments": _set_arguments is not None}).encode())
     while True:
         request, fds = _receive(link)
         if request is None:
@@ -128,7 +131,7 @@ def _become(request, fds, harness):
         os.unlink(DESIGN)
     os.symlink(request["design"], DESIGN)
     if _set_arguments is not None:
-        _take_arguments([request["design"], *request["plusargs"], "-none"])
+        _take_arguments([request["design"], *request["arguments"]])
     _take_over_python(env, harness)
 
 
@@ -165,6 +168,7 @@ def _import_everything():
     rtl_agent_probe_cocotb.rewrite_assertions_once()
     _fill_caches()
     _number_lines_quickly()
+    rtl_agent_warm_scheduler.install()
 
 
 def _fill_caches():
@@ -242,15 +246,17 @@ class WarmSimulator:
         ready = _receive(self._link)[0]
         if not ready:
             raise RuntimeError(f"the warm simulator did not start: exit code {self._process.wait()}")
-        self._takes_plusargs = ready["plusargs"]
+        self._takes_arguments = ready["arguments"]
         self.limits = {}
+        self._turn = threading.Lock()
         self._cpu_seconds = 0.0
 
     def can_run(self, args, options):
-        """As cocotb's runner starts it: a compiled design, plusargs, a format of waves, which are not written."""
+        """As cocotb's runner starts it: a compiled design, plusargs, a format of waves."""
         rest = list(args[len(self._prefix) :])
         same = list(args[: len(self._prefix)]) == self._prefix
-        known = all(word in ("-none", "-fst") or (self._takes_plusargs and word[:1] == "+") for word in rest[1:])
+        simple = _WAVES not in os.environ and all(word in ("-none", "-fst") for word in rest[1:])
+        known = simple or (self._takes_arguments and all(word[:1] in ("+", "-") for word in rest[1:]))
         return same and bool(rest) and rest[0].endswith(".vvp") and known and not options.get("shell")
 
     def run(self, args, options):
@@ -260,11 +266,14 @@ class WarmSimulator:
         channel = int(os.environ["RTL_AGENT_CHANNEL"])
         cwd = os.path.abspath(options.get("cwd") or ".")
         design = os.path.join(cwd, args[len(self._prefix)])
-        plusargs = [word for word in args[len(self._prefix) + 1 :] if word.startswith("+")]
-        request = {"env": options["env"], "cwd": cwd, "design": design, "plusargs": plusargs, "limits": self.limits}
+        request = {"env": options["env"], "cwd": cwd, "design": design, "limits": self.limits}
+        request["arguments"] = args[len(self._prefix) + 1 :]
+        if _WAVES not in os.environ:  # nobody looks at them, and writing them takes its time
+            request["arguments"] = [word for word in request["arguments"] if word.startswith("+")] + ["-none"]
         image = int(options["env"][rtl_agent_probe_seal.IMAGE])
-        socket.send_fds(self._link, [json.dumps(request).encode()], [out, err, channel, image])
-        answer, _ = _receive(self._link)
+        with self._turn:  # a harness with threads may start several at once; the warm simulator runs one at a time
+            socket.send_fds(self._link, [json.dumps(request).encode()], [out, err, channel, image])
+            answer, _ = _receive(self._link)
         if answer is None:
             raise RuntimeError("the warm simulator ended")
         return subprocess.CompletedProcess(args, answer["exit"])

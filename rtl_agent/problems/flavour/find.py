@@ -23,6 +23,7 @@ def signs_in(text: str) -> tuple[Found, ...]:
         tree = ast.parse(text)
         nodes = list(ast.walk(tree))
         walk = _Walk(nodes)
+        walk.scope.exprs = _assigned_once([node for top in tree.body for node in _of_the_module(top)])[1]
         walk.block(tree.body, walk.scope)
         found = [*walk.found, *import_signs(nodes), *packed_signs(nodes, walk.handles)]
     except (SyntaxError, ValueError, RecursionError):
@@ -38,7 +39,7 @@ class _Walk:
         self.handles: dict[int, str] = {}  # expression (by id) -> its text, of those that are handles
         self.scope = Scope()
         self.functions = _functions(nodes)
-        self.once: dict[int, dict[str, ast.expr]] = {}  # of functions, by id
+        self.once: dict[int, tuple[set[str], dict[str, ast.expr]]] = {}  # of functions, by id
         self.walked: set[tuple[str, ...]] = set()
         self.scope.classes = frozenset(
             {node.name for node in nodes if isinstance(node, ast.ClassDef)}
@@ -84,6 +85,7 @@ class _Walk:
             case ast.For(target=target, iter=items, body=body) | ast.AsyncFor(target=target, iter=items, body=body):
                 self._look(items, scope)
                 self._bind(target, _element(kind_of(items, scope)), scope)
+                scope.exprs.update(_first_row(target, items))
                 self._branches([body, node.orelse], scope)
             case ast.Try(body=body, handlers=handlers, orelse=orelse, finalbody=final):
                 self.block([*body, *orelse], scope)
@@ -114,7 +116,8 @@ class _Walk:
             handle = argument.arg == "dut" or (is_test and index == 0)
             scope.kinds[argument.arg] = Kind.HANDLE if handle else Kind.UNKNOWN
             scope.exprs.pop(argument.arg, None)
-        scope.exprs.update(self.once.get(id(node), {}))
+        stored, once = self.once.get(id(node), (set(), {}))
+        scope.exprs = {name: value for name, value in scope.exprs.items() if name not in stored} | once
         return scope
 
     def _assign(self, node: ast.stmt, scope: Scope) -> None:
@@ -208,6 +211,21 @@ def _element(kind: Kind) -> Kind:
     return kind if kind is Kind.HANDLE or kind in VALUES else Kind.UNKNOWN
 
 
+def _first_row(target: ast.expr, items: ast.expr) -> dict[str, ast.expr]:
+    """`for hi, lo in ((39, 20), (19, 0))`: the rows of such a table run the same way."""
+    match target, items:
+        case (ast.Tuple(elts=names), ast.List(elts=[first, *_]) | ast.Tuple(elts=[first, *_])):
+            row = first.elts if isinstance(first, ast.Tuple | ast.List) else []
+            if len(names) == len(row):
+                return {name.id: value for name, value in zip(names, row, strict=True) if isinstance(name, ast.Name)}
+    return {}
+
+
+def _of_the_module(node: ast.stmt) -> list[ast.AST]:
+    inner = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+    return [] if inner else list(ast.walk(node))
+
+
 def _functions(nodes: Sequence[ast.AST]) -> dict[str, ast.FunctionDef | ast.AsyncFunctionDef]:
     """By name; a name that two classes use is nobody's."""
     found: dict[str, ast.FunctionDef | ast.AsyncFunctionDef] = {}
@@ -228,8 +246,8 @@ def _arguments(call: ast.Call, function: ast.FunctionDef | ast.AsyncFunctionDef)
     return given | {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
 
 
-def _assigned_once(nodes: Sequence[ast.AST]) -> dict[str, ast.expr]:
-    """Names with one assignment in the whole function: a bound of a slice can be looked up by them."""
+def _assigned_once(nodes: Sequence[ast.AST]) -> tuple[set[str], dict[str, ast.expr]]:
+    """All names that are assigned, and those with one assignment: a bound of a slice can be looked up by these."""
     stored = Counter(node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
     found: dict[str, ast.expr] = {}
     for node in nodes:
@@ -237,4 +255,4 @@ def _assigned_once(nodes: Sequence[ast.AST]) -> dict[str, ast.expr]:
             target = node.targets[0]
             if isinstance(target, ast.Name) and stored[target.id] == 1:
                 found[target.id] = node.value
-    return found
+    return set(stored), found

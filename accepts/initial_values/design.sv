@@ -1,0 +1,28 @@
+module gray_counter #(
+    parameter WIDTH = 4
+) (
+    input  logic             clk,
+    input  logic             rst_n,
+    input  logic             enable,
+    input  logic             load,
+    input  logic [WIDTH-1:0] load_value,
+    output logic [WIDTH-1:0] gray,
+    output logic             wrapped
+);
+    logic [WIDTH-1:0] count = '0;
+    wire  [WIDTH-1:0] following = load ? load_value : enable ? count + 1'b1 : count;
+    initial begin
+        gray    = '0;
+        wrapped = 1'b0;
+    end
+    always @(posedge clk or negedge rst_n)
+        if (!rst_n) begin
+            count   <= '0;
+            gray    <= '0;
+            wrapped <= 1'b0;
+        end else begin
+            count   <= following;
+            gray    <= following ^ (following >> 1);
+            wrapped <= enable && !load && (&count);
+        end
+endmodule

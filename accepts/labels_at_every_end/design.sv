@@ -1,0 +1,27 @@
+module gray_counter #(
+    parameter WIDTH = 4
+) (
+    input  logic             clk,
+    input  logic             rst_n,
+    input  logic             enable,
+    input  logic             load,
+    input  logic [WIDTH-1:0] load_value,
+    output logic [WIDTH-1:0] gray,
+    output logic             wrapped
+);
+    logic [WIDTH-1:0] count;
+    wire  [WIDTH-1:0] following = load ? load_value : enable ? count + 1'b1 : count;
+
+    always_ff @(posedge clk or negedge rst_n)
+        begin : state
+        if (!rst_n) begin : in_reset
+            count   <= '0;
+            gray    <= '0;
+            wrapped <= 1'b0;
+        end : in_reset else begin : counting
+            count   <= following;
+            gray    <= following ^ (following >> 1);
+            wrapped <= enable && !load && (&count);
+        end : counting
+    end : state
+endmodule : gray_counter

@@ -1,0 +1,1 @@
+"""The parts of reading a model's reply. All of it is hostile text: every pattern here takes linear time."""

@@ -1,0 +1,50 @@
+"""What a chat page or an editor puts into code: other blanks, invisible marks, HTML escapes, escaped line ends."""
+
+import html
+import re
+
+from rtl_agent.grading.replies.rtl_text import HIDDEN
+
+_PLAIN = {
+    **dict.fromkeys("\u00a0\u1680\u202f\u205f\u3000\u2028\u2029\u0085", " "),
+    **dict.fromkeys(map(chr, range(0x2000, 0x200B)), " "),
+    **dict.fromkeys("\u200b\u200c\u200d\u2060\u2061\u2062\u2063\u2064\ufeff\u00ad", ""),
+    **dict.fromkeys("\u2018\u2019", "'"),  # 8'd0 as a word processor writes it
+}
+_TO_PLAIN = str.maketrans(_PLAIN)
+_STRANGE = re.compile(f"[{''.join(_PLAIN)}]++")
+_STRANGE_OR_HIDDEN = re.compile(f"(?P<strange>{_STRANGE.pattern})|{HIDDEN.pattern}", re.ASCII)
+_ENTITY = re.compile(r"&(?:lt|gt|amp|quot|apos|nbsp|#\d{1,4}|#x[0-9A-Fa-f]{1,4});")
+# `a &lt; b` might be `a & lt;` and a new statement; none of these can be.
+_SURELY_ESCAPED = re.compile(r"&(?:lt|gt|amp);(?:[=&]|[ \t]{0,4}(?:\d|[~!]?\w{1,64}[ \t]{0,4}[;)\]&|^?]))", re.ASCII)
+
+
+def in_plain_characters(text: str) -> str:
+    """The same code. Strings and comments keep theirs, whatever they are."""
+    return _STRANGE_OR_HIDDEN.sub(_plain, text) if _STRANGE.search(text) else text
+
+
+def unescaped(text: str) -> str:
+    """Code of a web page, where all of it was escaped."""
+    return html.unescape(text) if "&" in text and _is_escaped(text) else text
+
+
+def cleaned(text: str) -> str:
+    return in_plain_characters(unescaped(text))
+
+
+def with_line_ends(text: str) -> str:
+    """A string of JSON that was escaped twice has `\\n` for every line end."""
+    if "\n" in text or text.count("\\n") < 2:
+        return text
+    return text.replace("\\r", "").replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
+
+
+def _plain(found: re.Match[str]) -> str:
+    return found[0] if found["strange"] is None else found[0].translate(_TO_PLAIN)
+
+
+def _is_escaped(text: str) -> bool:
+    """Whether the whole text was escaped: no sign that HTML escapes stands there as itself."""
+    rest = _ENTITY.sub("", text)
+    return not any(sign in rest for sign in "<>&") and _SURELY_ESCAPED.search(text) is not None

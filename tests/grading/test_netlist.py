@@ -1,0 +1,71 @@
+"""What is synthesised is what was simulated, shown by the problem's own tests."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from rtl_agent.grading import Grader, Outcome, submit
+from rtl_agent.grading.grade import StageName, TestResult
+from rtl_agent.grading.netlist import lost_names, netlist_plan
+from rtl_agent.grading.verdict import ServiceVerdict
+from rtl_agent.problems import Problem
+
+LINT, SYNTH = "rtl_debouncer_0001", "rtl_popcount_0001"
+OTHERS = ("rtl_alu_0001", "rtl_barrel_shifter_0001", "rtl_sync_fifo_0001", "rtl_round_robin_arbiter_0001")
+NO_SUCH = "AttributeError: popcount contains no child object named total"
+
+
+def test_only_synthesis_services_have_a_plan(bundled: dict[str, Problem]) -> None:
+    plans = {service.name: netlist_plan(bundled[SYNTH], service) for service in bundled[SYNTH].harness.services}
+    assert plans["sanity"] is None
+    assert plans["synth"] is not None
+    assert "read_verilog -sv /code/rtl/popcount.sv" in str(plans["synth"]["script"])
+    assert "count" in json.dumps(plans["synth"]["names"])
+    assert not any(netlist_plan(bundled[LINT], service) for service in bundled[LINT].harness.services)
+
+
+def verdict(*messages: str | None) -> ServiceVerdict:
+    tests = [TestResult(f"test_{i}", m is None, m, item="runner.py::all") for i, m in enumerate(messages)]
+    whole = TestResult("runner.py::all", all(m is None for m in messages), None)
+    return ServiceVerdict("sanity", bool(whole.passed), 0.0, (*tests, whole))
+
+
+def test_names_are_lost_only_where_nothing_else_failed() -> None:
+    assert lost_names(verdict(None, NO_SUCH)) == ["total"]
+    assert lost_names(verdict(NO_SUCH, "AssertionError: count: expected 3, got 4")) == []
+    assert lost_names(verdict(None)) == []
+
+
+def with_synthesis(problem: Problem, synthesis: Problem) -> Problem:
+    """A problem of another kind with a service that synthesises its design, whatever comes out."""
+    service = synthesis.harness.services[1]
+    top = problem.harness.services[0].env["TOPLEVEL"]
+    script = f"read_verilog -sv /code/rtl/*.sv\nsynth -top {top}\n"
+    runner = "import os\n\ndef test():\n    assert os.system('yosys -q -s /src/synth.tcl') == 0\n"
+    files = {**problem.harness.files, "src/synth.tcl": script, "src/synth.py": runner}
+    services = (*problem.harness.services, replace(service, env=problem.harness.services[0].env))
+    return replace(problem, harness=replace(problem.harness, files=files, services=services))
+
+
+@pytest.mark.parametrize("name", OTHERS)
+async def test_a_right_design_passes_on_its_netlist(name: str, bundled: dict[str, Problem], grader: Grader) -> None:
+    problem = with_synthesis(bundled[name], bundled[SYNTH])
+    assert problem.reference is not None
+    grade = await grader.grade(problem, submit(problem, problem.reference))
+    assert grade.outcome is Outcome.PASSED, grade.reasons
+    tests = next(stage for stage in grade.stages if stage.name is StageName.TESTS)
+    assert not tests.notes  # it was compared
+
+
+async def test_a_harness_that_looks_at_a_lost_name_is_said(bundled: dict[str, Problem], grader: Grader) -> None:
+    problem = bundled[SYNTH]
+    assert problem.reference is not None
+    files = dict(problem.harness.files)
+    look = 'handle = getattr(dut, "i")\n    assert handle is not None\n    '
+    files["src/test_popcount.py"] = files["src/test_popcount.py"].replace("await start(dut)", look + "await start(dut)")
+    changed = replace(problem, harness=replace(problem.harness, files=files))
+    grade = await grader.grade(changed, submit(changed, problem.reference))
+    assert grade.outcome is Outcome.PASSED, grade.reasons
+    tests = next(stage for stage in grade.stages if stage.name is StageName.TESTS)
+    assert any("the netlist has no i" in note for note in tests.notes)
