@@ -11,7 +11,7 @@ from rtl_agent.toolchain import find_toolchain
 from rtl_agent.toolchain.building import InstallError
 from rtl_agent.toolchain.install import install_everything
 from rtl_agent.toolchain.pins import CVDP_PINS
-from rtl_agent.toolchain.yosys import INSIDE, STAMP, install_yosys, read_yosys, yosys_home
+from rtl_agent.toolchain.yosys import INSIDE, STAMP, install_yosys, prove, read_yosys, yosys_home
 
 COUNTER = b"""\
 module counter(input logic clk, input logic rst, output logic [7:0] q);
@@ -64,9 +64,31 @@ async def test_script_log_and_files_are_where_a_harness_looks_for_them() -> None
     assert "endmodule" in written["/tmp/netlist.v"]
 
 
+async def test_what_follows_abc_is_printed_too() -> None:
+    """Some versions of wasmtime lose it, and end with 0."""
+    done, _ = await in_box("yosys -p 'read_verilog -sv ../rtl/counter.sv; synth; stat; abc; stat'")
+    said = text(done)
+    assert done.ok
+    assert "ABC: + strash" in said
+    assert said.rindex("Number of cells") > said.rindex("Executing ABC.")
+    assert "End of script" in said
+
+
+def test_yosys_that_loses_its_output_is_not_installed(tmp_path: Path) -> None:
+    shutil.copytree(yosys_home(), tmp_path / "yosys")
+    runner = tmp_path / "yosys" / "yosys.py"
+    runner.write_text("print('Yosys 0.40 (git sha1 0)\\n2.22.1.1. Executing ABC.')\n")
+    with pytest.raises(InstallError, match="does not print its statistics"):
+        prove(tmp_path / "yosys", find_toolchain().harness("2.0.1").python)
+    runner.write_text("print('Yosys 0.23 (git sha1 0)')\n")
+    with pytest.raises(InstallError, match=r"this is Yosys 0\.23, not 0\.40"):
+        prove(tmp_path / "yosys", find_toolchain().harness("2.0.1").python)
+
+
 @pytest.mark.parametrize(
     ("command", "said"),
     [
+        ("yosys -p 'read_verilog -sv ../rtl/counter.sv; synth; no_such_command'", "No such command"),
         ("yosys -p 'read_verilog -sv /code/rtl/broken.sv'", "syntax error"),
         ("yosys -p 'read_verilog /code/rtl/absent.sv'", "Can't open input file"),
         ("yosys -p 'no_such_command'", "No such command"),

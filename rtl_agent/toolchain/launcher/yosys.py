@@ -7,6 +7,7 @@ It lies beside the packages that it needs. PyPI's own runner compiles on the fir
     python yosys.py ARGUMENTS              as `yosys ARGUMENTS`
 """
 
+import ctypes
 import os
 import platform
 import sys
@@ -16,23 +17,26 @@ COMPILED = os.path.join(HOME, "yosys.cwasm")
 sys.path.insert(0, os.path.join(HOME, "packages"))
 
 import wasmtime  # noqa: E402
+from wasmtime import _ffi  # noqa: E402
 
 
 def settings():
     """Memory that grows by moving: the usual reservation of 4 GiB is more than a box may have."""
     config = wasmtime.Config()
-    config.wasm_exceptions = True
-    config.memory_reservation = 0
-    config.memory_guard_size = 0
-    config.memory_reservation_for_growth = 256 << 20
-    config.memory_may_move = True
+    # The package has no properties for these yet.
+    _ffi.wasmtime_config_memory_reservation_set(config.ptr(), 0)
+    _ffi.wasmtime_config_memory_guard_size_set(config.ptr(), 0)
+    _ffi.wasmtime_config_memory_reservation_for_growth_set(config.ptr(), 256 << 20)
+    _ffi.wasmtime_config_memory_may_move_set(config.ptr(), True)
     return config
 
 
 def compile_module(file):
     """For any processor of this architecture: a tool root may be shared by machines that differ."""
     config = settings()
-    config.target = f"{platform.machine()}-unknown-linux-gnu"
+    target = f"{platform.machine()}-unknown-linux-gnu"
+    if error := _ffi.wasmtime_config_target_set(config.ptr(), ctypes.create_string_buffer(target.encode())):
+        raise wasmtime.WasmtimeError._from_ptr(error)
     with open(file, "rb") as source, open(COMPILED, "wb") as out:
         out.write(wasmtime.Module(wasmtime.Engine(config), source.read()).serialize())
 
