@@ -3,8 +3,8 @@
     RTL_AGENT_CVDP=<folder> python scripts/hiding_cvdp.py [--timeout S]
 
 Every set of given RTL files, and every bundled reference, is preprocessed by Icarus and Verilator, and differences are
-listed. Every problem that synthesises has its tests run on its given files and on their netlist, with both timings: where
-the files pass, one of the netlists must; where they fail, they should fail for the same reason.
+listed. Every problem that synthesises has its tests run on its given files and on their netlist, with both timings:
+where the files pass, one of the netlists must; where they fail, they should fail for the same reason.
 """
 
 import argparse
