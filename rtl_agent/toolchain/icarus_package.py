@@ -74,7 +74,7 @@ def lay_out(root: Path, tree: Path) -> None:
 def _launch_with_base(tree: Path) -> None:
     """The driver has /usr/lib/.../ivl compiled in; -B names another. vvp needs no help: designs name their modules.
 
-    A compiled launcher: a shell script costs 0.3 ms of CPU more with every compilation.
+    A compiled launcher: a shell script costs 0.4 ms of CPU more with every compilation.
     """
     program, base = f"{INSIDE}/lib/iverilog", f"{INSIDE}/lib/ivl"
     launcher = tree / "bin" / "iverilog"

