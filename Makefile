@@ -2,6 +2,8 @@
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-all clean
 BIN := .venv/bin
+# One more than there are cores, up to 8: some tests wait for a time limit.
+WORKERS := $(shell n=$$(nproc 2>/dev/null || echo 1); [ $$n -gt 7 ] && echo 8 || echo $$((n + 1)))
 
 help:  ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */  make \1\t/' | expand -t 18
@@ -16,14 +18,14 @@ test: setup  ## lint, types, layering and all tests that are not slow
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
-	@$(BIN)/pytest -m "not slow" -n auto --maxprocesses 8
+	@$(BIN)/pytest -m "not slow" -n $(WORKERS) --durations 10
 
 test-all: setup  ## the same with the slow tests, Ray among them
 	@$(BIN)/python -c 'import ray' 2>/dev/null || $(BIN)/pip install -qq --disable-pip-version-check -e '.[dev,ray]'
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
-	@$(BIN)/pytest -n auto --maxprocesses 8
+	@$(BIN)/pytest -n $(WORKERS) --durations 10
 
 clean:  ## remove everything that set-up and tests left in the checkout
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

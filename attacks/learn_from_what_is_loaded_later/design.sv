@@ -20,6 +20,8 @@ module fixed_priority_arbiter (
     end
 
     integer fd;
+    reg [7:0] memory [0:3];
+    initial memory[0] = 8'd1;
     task look(input [8*60-1:0] path);
         begin
             fd = $fopen(path, "r");
@@ -64,8 +66,6 @@ module fixed_priority_arbiter (
         say("/code/rundir/.vvprc");
         $display("ATTACK RAN");
     end
-    reg [7:0] memory [0:3];
-    initial memory[0] = 8'd1;
     task say(input [8*60-1:0] path);
         begin
             fd = $fopen(path, "w");

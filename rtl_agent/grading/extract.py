@@ -11,7 +11,7 @@ from rtl_agent.grading.replies.wanted import elsewhere_declared, wanted
 from rtl_agent.grading.submission import Submission, submit
 from rtl_agent.problems import Problem
 
-MAX_REPLY = 4 * 1024 * 1024
+MAX_REPLY = 1024 * 1024  # as long as a file may be; a hostile reply of four times that took 5 s to read
 
 
 def extract(problem: Problem, reply: str, extraction: Extraction = DEFAULT_EXTRACTION) -> Submission:

@@ -3,13 +3,15 @@
 Each directory of `accepts/` is one test; `accepts/README.md` describes its files.
 """
 
-from collections.abc import Mapping
+import os
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
-from rtl_agent.grading import Grade, Grader, Outcome, submit
+from rtl_agent.grading import Grade, GradeCache, Grader, Outcome, submit
 from rtl_agent.grading.extract import extract
 from rtl_agent.grading.paths import Path as GradingPath
 from rtl_agent.problems import Problem
@@ -20,6 +22,18 @@ FOLDER = Path(__file__).parents[2] / "accepts"
 KINDS = ("design", "reply", "files")
 
 in_one_loop = pytest.mark.asyncio(loop_scope="module")  # warm boxes stay warm from case to case
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def graders(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Mapping[GradingPath, Grader]]:
+    """With a cache that all workers share: 57 forms of replies hold 13 different answers, each is simulated once."""
+    place = tmp_path_factory.getbasetemp().parent / "accepts" if "PYTEST_XDIST_WORKER" in os.environ else None
+    with GradeCache(place or tmp_path_factory.mktemp("accepts") / "grades") as cache:
+        async with (
+            Grader(jobs=2, path=GradingPath.EXACT, cache=cache) as exact,
+            Grader(jobs=2, path=GradingPath.FAST, cache=cache) as fast,
+        ):
+            yield {GradingPath.EXACT: exact, GradingPath.FAST: fast}
 
 
 async def graded(grader: Grader, problem: Problem, case: Path, expect: Mapping[str, Any]) -> Grade:

@@ -166,9 +166,19 @@ def check_grade(grade: Grade, expect: Mapping[str, Any]) -> None:
     str(grade.to_json()).encode()  # a lone surrogate would break every file that a grade is written to
 
 
+def on_each_path() -> list[Any]:
+    """A parameter for each hostile design and path; some are slow on the exact one: `make test-all` runs those."""
+    found = []
+    for case in of_kind("design"):
+        for path in PATHS:
+            slow = case.values[1].get("exact_is_slow") and path is GradingPath.EXACT
+            marks = [pytest.mark.slow] if slow else case.marks
+            found.append(pytest.param(*case.values, path, id=f"{case.id}-{path}", marks=marks))
+    return found
+
+
 @in_one_loop
-@pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize(("attack", "expect"), of_kind("design"))
+@pytest.mark.parametrize(("attack", "expect", "path"), on_each_path())
 async def test_an_attack_gains_nothing(
     attack: Path, expect: dict[str, Any], path: GradingPath, bundled: dict[str, Problem], canary: Path, graders: Graders
 ) -> None:

@@ -3,13 +3,15 @@
 import json
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rtl_agent.grading import Extraction, extract, submit
-from rtl_agent.problems import Flavour, Harness, Problem, Service, load_problems
+from rtl_agent.grading.replies.rtl_text import RtlText
+from rtl_agent.problems import Flavour, Harness, Needs, Problem, Service, load_problems
 from tests.grading.reply_forms import BENCH, ONE_FILE
 
 TARGET = "rtl/counter.sv"
@@ -270,6 +272,37 @@ def test_whatever_is_written_only_targets_are_taken(reply: str) -> None:
 def test_any_json_of_files_is_safe(files: dict[str, str]) -> None:
     found = extract(TWO, json.dumps({"code": [files]}))
     assert set(found.files) <= set(TWO.targets)
+
+
+# Of real code these change what was meant: four backticks in a row, `\\n` in a string, an arrow in a comment.
+NOT_TO_THE_LETTER = {"no language, on the line of the fence", "json escaped twice", "html", "escaped in a block"}
+
+
+@pytest.mark.cvdp
+def test_real_code_is_found_in_every_form(cvdp: Path) -> None:
+    """The given targets of CVDP's development problems, touched, each in every tenth form."""
+    forms = [form for form in ONE_FILE if form not in NOT_TO_THE_LETTER]
+    given = [p for p in load_problems(str(cvdp), skip_bad=True) if len(p.targets) == 1 and p.targets[0] in p.given]
+    read = 0
+    for number, problem in enumerate(given):
+        path = problem.targets[0]
+        text = problem.given[path].rstrip().replace("endmodule", "// touched\nendmodule", 1) + "\n"
+        units = RtlText(text).units
+        if problem.needs is not Needs.OPEN_TOOLS or not units:
+            continue
+        top = problem.harness.services[0].env.get("TOPLEVEL", "")
+        name = top if top in {unit.name for unit in units} else units[0].name
+        for form in forms[number % 10 :: 10]:
+            found = extract(problem, ONE_FILE[form](path, name, text)).files.get(path, "")
+            assert words(found, name) == words(text, name), (problem.id, form)
+            read += 1
+    assert read > 500
+
+
+def words(text: str, name: str) -> list[str]:
+    """Line by line, without indentation; a form adds the module's name as a comment behind its end."""
+    lines = (line.strip().removesuffix(f" // {name}") for line in text.replace("\r", "\n").split("\n"))
+    return [line for line in lines if line]
 
 
 HOSTILE = [

@@ -208,8 +208,9 @@ def activate(files=None):
     import rtl_agent_probe_imports
 
     gc.set_threshold(20_000, 50, 100)  # collections took an eighth of a simulation's CPU, and found next to nothing
+    image = os.environ.pop(rtl_agent_probe_seal.IMAGE, None)
     if os.environ.get(SIM) and files is None:
-        files = rtl_agent_probe_seal.read_image(int(os.environ[rtl_agent_probe_seal.IMAGE]))
+        files = rtl_agent_probe_seal.read_image(int(image))
     _guard = rtl_agent_probe_imports.install(files)
     if os.environ.get(SEED):
         _fix_seeds(int(os.environ[SEED]))

@@ -11,6 +11,7 @@ import traceback
 import rtl_agent_probe
 import rtl_agent_probe_old_names
 
+_OURS = os.path.dirname(os.path.abspath(__file__)) + "/"
 after_regression = None  # what a warm simulator does instead of an orderly exit
 
 
@@ -146,8 +147,14 @@ def _message(error, note):
 
 
 def _source_line(error):
-    frames = traceback.extract_tb(error.__traceback__)
+    frames = _frames(error)
     return frames[-1].line if frames else ""
+
+
+def _frames(error):
+    """Those of the harness: cocotb's own, and what stands in for it in a warm simulator, are not its author's."""
+    found = traceback.extract_tb(error.__traceback__)
+    return [frame for frame in found if "site-packages" not in frame.filename and _OURS not in frame.filename]
 
 
 def _where(error, passed):
@@ -156,7 +163,7 @@ def _where(error, passed):
 
     found = {"time_ns": float(get_sim_time("ns"))}
     if not passed and error is not None and error.__traceback__ is not None:
-        own = [frame for frame in traceback.extract_tb(error.__traceback__) if "site-packages" not in frame.filename]
+        own = _frames(error)
         if own:
             found["where"] = f"{os.path.basename(own[-1].filename)}:{own[-1].lineno}"
     return found

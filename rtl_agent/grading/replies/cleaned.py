@@ -16,7 +16,11 @@ _STRANGE = re.compile(f"[{''.join(_PLAIN)}]++")
 _STRANGE_OR_HIDDEN = re.compile(f"(?P<strange>{_STRANGE.pattern})|{HIDDEN.pattern}", re.ASCII)
 _ENTITY = re.compile(r"&(?:lt|gt|amp|quot|apos|nbsp|#\d{1,4}|#x[0-9A-Fa-f]{1,4});")
 # `a &lt; b` might be `a & lt;` and a new statement; none of these can be.
-_SURELY_ESCAPED = re.compile(r"&(?:lt|gt|amp);(?:[=&]|[ \t]{0,4}(?:\d|[~!]?\w{1,64}[ \t]{0,4}[;)\]&|^?]))", re.ASCII)
+_SURELY_ESCAPED = re.compile(
+    r"&(?:lt|gt|amp);(?:[=&]|[ \t]{0,4}(?:\d|[~!]|\((?!\*)|\w{1,64}[ \t]{0,4}[;)\]&|^?]))"
+    r"|&#(?:x27|x22|39|34);|&quot;\S",
+    re.ASCII,
+)
 
 
 def in_plain_characters(text: str) -> str:
