@@ -111,6 +111,41 @@ async def test_simulations_that_run_at_once_find_the_harness_and_no_names(
     assert len(grade.simulations) == 3
 
 
+LOGGED = """
+from cocotb_tools.runner import get_runner
+
+def test_it():
+    runner = get_runner("icarus")
+    runner.build(sources=["/code/rtl/dut.sv"], hdl_toplevel="dut", always=True)
+    runner.test(hdl_toplevel="dut", test_module="tests_of_dut", log_file="/code/rundir/sim.log")
+    log = open("/code/rundir/sim.log").read()
+    print("THE LOG IS", "expected 42" in log, "forged" in log, "FOUND" in log)
+    assert False
+"""
+TELLS = """
+import cocotb
+from cocotb.triggers import Timer
+
+@cocotb.test()
+async def tells(dut):
+    dut._log.warning("expected 42")
+    await Timer(9)
+"""
+
+
+@in_one_loop
+@pytest.mark.parametrize("path", PATHS)
+async def test_what_tests_log_cannot_be_read_or_forged_while_a_design_runs(
+    path: Path, graders: dict[Path, Grader]
+) -> None:
+    problem = with_harness(plain(), Flavour.COCOTB_2, {"src/tests_of_dut.py": TELLS, "src/test_runner.py": LOGGED})
+    look = 'fd = $fopen("/code/rundir/sim.log", "r"); if (fd != 0 && $fgetc(fd) != -1) $display("FOUND the log");'
+    forge = 'fd = $fopen("/code/rundir/sim.log", "w"); repeat (5000) $fwrite(fd, "forged\\n"); $fclose(fd);'
+    spy = INVERTER.replace("endmodule", f"integer fd; initial #5 begin {look} {forge} end\nendmodule")
+    grade = await graders[path].grade(problem, submit(problem, {problem.targets[0]: spy}))
+    assert "THE LOG IS True False False" in grade.log, (grade.reasons, grade.log)
+
+
 DRAWS = '''
 import random
 import cocotb

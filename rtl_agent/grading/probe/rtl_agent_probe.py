@@ -106,13 +106,16 @@ def _watch_processes():
     def watched_run(args, *rest, **options):
         program = _program(args)
         warm = program == "vvp" and warm_simulator is not None and warm_simulator.can_run(args, options)
+        if program == "vvp" and not warm:
+            with rtl_agent_probe_seal.output_without_name(options) as nameless:
+                return run(args, *rest, **nameless)
         if program != "iverilog" and not warm:
             return run(args, *rest, **options)
         checked = options.pop("check", False)
         if warm:
             options = _simulator_options(args, options)
-            with rtl_agent_probe_seal.closed(""):
-                done = warm_simulator.run(args, options)
+            with rtl_agent_probe_seal.output_without_name(options) as nameless, rtl_agent_probe_seal.closed(""):
+                done = warm_simulator.run(args, nameless)
             os.close(int(options["env"][rtl_agent_probe_seal.IMAGE]))
         else:
             _guard.forget(_option(args, "-o"))

@@ -6,13 +6,15 @@ which owns it, opens it again when none is. Files that a tool's command names (a
 testbench among the sources) stay readable to that tool, and are reported. RTL cannot change modes.
 
 A simulator's Python runs while the directory is closed. It gets the harness's files beforehand, as an image in memory
-that has no name (`image`), imports its modules from there, and `open` finds the other files there too.
+that has no name (`image`), imports its modules from there, and `open` finds the other files there too. Its output has
+no name either while it runs.
 """
 
 import builtins
 import io
 import marshal
 import os
+import stat
 import subprocess
 import threading
 from contextlib import contextmanager
@@ -75,6 +77,30 @@ def closed(words, cwd=None):
         yield
     finally:
         _gone(token)
+
+
+@contextmanager
+def output_without_name(options):
+    """A log file that a harness has for a simulator is filled when it has ended: tests say there what they expect.
+
+    A design could open it by name while it runs, to read what was just written, or to write what is read afterwards.
+    """
+    options, files = dict(options), {}
+    for name in ("stdout", "stderr"):
+        stream = options.get(name)
+        target = stream.fileno() if hasattr(stream, "fileno") else stream
+        if isinstance(target, int) and target >= 0 and stat.S_ISREG(os.fstat(target).st_mode):
+            files[target] = files.get(target) or os.memfd_create(name)
+            options[name] = files[target]
+    try:
+        yield options
+    finally:
+        for target, memory in files.items():
+            os.ftruncate(target, os.lseek(target, 0, os.SEEK_CUR))
+            size, sent = os.fstat(memory).st_size, 0
+            while sent < size and (count := os.sendfile(target, memory, sent, size - sent)):
+                sent += count
+            os.close(memory)
 
 
 def _words(args):
