@@ -114,9 +114,9 @@ def close(words, cwd=None):
     if is_closed() and not _speaks_of_files(words, cwd):
         return  # another process is at work, and may read nothing in between either
     reopen()
-    if not _content:
-        _remember()
-    named = _named(words, cwd)
+    if not _content and threading.active_count() > 1:
+        _remember()  # another thread may need it while this one's process runs
+    named = _named(words, cwd) if _speaks_of_files(words, cwd) else ()
     for path in named:
         rtl_agent_probe.send("readable", path=path, item=rtl_agent_probe.current_item)
     if not named:

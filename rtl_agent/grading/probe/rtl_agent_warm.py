@@ -65,8 +65,7 @@ def leave_nothing(places, process):
 
 def run_job(job, link, channel, simulator):
     """How the job ended, and the process that it was."""
-    rtl_agent_warm_files.lay_out(job["files"], src_writable=job["src_writable"])
-    _compile_ahead(job["plain"])
+    _compile_ahead(job["plain"], job["files"])
     output = os.memfd_create("output")
     fcntl.fcntl(output, fcntl.F_SETFL, os.O_APPEND)  # as in a pipe, what was printed cannot be printed over
     started = time.monotonic()
@@ -91,11 +90,12 @@ def run_job(job, link, channel, simulator):
     return answer, child
 
 
-def _compile_ahead(path):
-    """Here, and not in the forked process, so that the next job has it too."""
+def _compile_ahead(path, files):
+    """Here, and not in the forked process, so that the next job has it too. Everything else is done there: what this
+    process touches after a fork it touches for the price of a page."""
     if path:
-        with suppress(OSError, SyntaxError, ValueError, RecursionError), open(path, "rb") as stream:
-            rtl_agent_warm_code.rewritten(path, stream.read())
+        with suppress(SyntaxError, ValueError, RecursionError):
+            rtl_agent_warm_code.rewritten(path, files[path.lstrip("/")].encode(errors="replace"))
 
 
 def _run_child(job, channel, simulator, output):
@@ -112,6 +112,7 @@ def _run_child(job, channel, simulator, output):
         os.environ.clear()
         os.environ.update(job["env"])
         os.environ["RTL_AGENT_CHANNEL"] = str(channel)
+        rtl_agent_warm_files.lay_out(job["files"], src_writable=job["src_writable"])
         os.chdir("/code/rundir")
         import rtl_agent_warm_run
 

@@ -5,19 +5,18 @@ objects are, in the forked process that needs them.
 """
 
 import ast
-import hashlib
 from contextlib import suppress
 
 _MOST = 512
 
-_code = {}  # digest of path and text -> code
+_code = {}  # (path, text) -> code
 
 
 def rewritten(path, source):
     """The code of a module, as pytest's import hook would make it."""
     from _pytest.assertion.rewrite import rewrite_asserts
 
-    key = hashlib.sha256(path.encode() + b"\0" + source).digest()
+    key = (path, source)  # hashing by sha256 took longer than comparing does
     if key not in _code:
         if len(_code) >= _MOST:
             _code.clear()

@@ -7,11 +7,11 @@ DIRECTORIES = ("/code/docs", "/code/rtl", "/code/verif", "/code/rundir", "/rundi
 
 def lay_out(files, *, src_writable):
     """Everything but the design. Harness files are not writable, nor is /src where the service says so."""
+    for directory in DIRECTORIES:
+        os.makedirs(directory, exist_ok=True)
     for path, text in files.items():
         inside = f"/{path}" if path.startswith("src/") else f"/code/{path}"
         write(inside, text, 0o444 if path.startswith("src/") else 0o644)
-    for directory in DIRECTORIES:
-        os.makedirs(directory, exist_ok=True)
     if not src_writable:
         _protect("/src")
 
@@ -32,7 +32,15 @@ def _protect(top):
 
 
 def write(path, text, mode=0o644):
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
-    with os.fdopen(descriptor, "wb") as stream:
-        stream.write(text.encode(errors="replace"))
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    try:
+        descriptor = os.open(path, flags, mode)
+    except FileNotFoundError:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        descriptor = os.open(path, flags, mode)
+    try:
+        data = memoryview(text.encode(errors="replace"))
+        while data:
+            data = data[os.write(descriptor, data) :]
+    finally:
+        os.close(descriptor)
