@@ -9,6 +9,7 @@ The verdict goes over CHANNEL as on the exact path; the answer on CONTROL only s
 the box can have another job.
 """
 
+import ctypes
 import fcntl
 import gc
 import json
@@ -40,6 +41,7 @@ def main(control, channel, vpi_directory, modes):
     simulator = rtl_agent_warm_imports.start_simulator(vpi_directory)
     gc.collect()
     gc.freeze()
+    ctypes.CDLL(None).malloc_trim(0)  # pages that are free need no copying
     places.clear()
     _send(link, {"ready": True})
     while (job := _receive(link)) is not None:

@@ -63,6 +63,7 @@ def serve():
     _import_everything()
     gc.collect()
     gc.freeze()  # a collection in a forked process would touch, and so copy, every page
+    ctypes.CDLL(None).malloc_trim(0)  # pages that are free need no copying
     link.send(json.dumps({"ready": True, "arguments": _set_arguments is not None}).encode())
     while True:
         request, fds = _receive(link)
