@@ -38,7 +38,8 @@ CPU is user + system time.
 
 Every submission has a comment of its own, so nothing comes from a cache.""",
     "real": """\
-Every problem that open tools can judge and that gives at least one of the files it asks for, with just these files.
+Every problem that open tools can judge and that gives at least one of the files it asks for, with just these files, and
+the services that simulate: what Verilator and Yosys take is theirs, whoever starts them.
 **As CVDP runs it**: the commands of its compose file, from nothing, in a box that is open before and without our probe;
 only the CPU of the commands counts. **Fast**: a whole `Grader.grade` with everything below it, as above, when boxes are
 warm. Most of these files are not what the problem asks for, so most grades are `failed`; all tests run either way.""",

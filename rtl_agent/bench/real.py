@@ -6,14 +6,15 @@ one was ended.
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path as File
 
 from rtl_agent.bench.cold import Cold
 from rtl_agent.bench.meter import Meter
 from rtl_agent.grading import Grader, Submission, submit
+from rtl_agent.grading.exact import simulates
 from rtl_agent.grading.paths import Path
-from rtl_agent.problems import Needs, Problem
+from rtl_agent.problems import Needs, Problem, Service
 from rtl_agent.sandbox import BubblewrapSandbox, Ended
 from rtl_agent.toolchain import Toolchain
 
@@ -34,8 +35,14 @@ class Real:
 
 
 def runnable(problems: Sequence[Problem]) -> list[Problem]:
-    """Those that open tools can judge and that give at least one of the files they ask for."""
-    return [p for p in problems if p.needs is Needs.OPEN_TOOLS and any(target in p.context for target in p.targets)]
+    """Those that open tools can judge and that give at least one of the files they ask for, with the services that
+    simulate: what Verilator and Yosys take is theirs on both sides."""
+    found = [p for p in problems if p.needs is Needs.OPEN_TOOLS and any(target in p.context for target in p.targets)]
+    return [replace(p, harness=replace(p.harness, services=_simulating(p))) for p in found if _simulating(p)]
+
+
+def _simulating(problem: Problem) -> tuple[Service, ...]:
+    return tuple(service for service in problem.harness.services if simulates(problem, service))
 
 
 async def measure(
