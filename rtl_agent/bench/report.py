@@ -16,6 +16,7 @@ from rtl_agent.bench.grader import (
     OWN,
     Measured,
 )
+from rtl_agent.bench.parts import Part
 from rtl_agent.bench.soak import FLAT_MIB, Soak
 from rtl_agent.bench.subjects import ARBITER, IN_WORDS
 from rtl_agent.bench.throughput import Throughput
@@ -56,6 +57,18 @@ def _ratios(results: Sequence[Measured]) -> Table:
     heads = ("ratio: median over rounds", *(f"{over} : {under}" for over, under in pairs))
     rows = [(IN_WORDS[r.problem], *(cell(r, pair) for pair in pairs)) for r in results]
     return Table(heads, rows, tuple(targets(results)))
+
+
+def parts_table(found: Sequence[Part]) -> Table:
+    rows = [(one.name, f"{one.user_ms:.1f}", f"{one.system_ms:.1f}", f"{one.faults:.0f}") for one in found]
+    total = sum(one.user_ms + one.system_ms for one in found)
+    rows.append(("all", f"{sum(one.user_ms for one in found):.1f}", f"{sum(one.system_ms for one in found):.1f}", ""))
+    copied = sum(one.faults for one in found)
+    words = (
+        f"{total:.0f} ms for a grade, whose processes touch {copied:.0f} pages first: a forked Python writes a "
+        "reference count into nearly every page that it reads, and each such page is copied.",
+    )
+    return Table(("arbiter, CPU ms for each grade", "user", "system", "page faults"), rows, words)
 
 
 def targets(results: Sequence[Measured]) -> list[str]:

@@ -11,10 +11,18 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table as RichTable
 
-from rtl_agent.bench import backend, document, grader, real, soak, throughput
+from rtl_agent.bench import backend, document, grader, parts, real, soak, throughput
 from rtl_agent.bench.cold import BaselineFailed
 from rtl_agent.bench.machine import in_a_sentence, machine
-from rtl_agent.bench.report import Table, backend_table, grader_tables, real_table, soak_table, throughput_table
+from rtl_agent.bench.report import (
+    Table,
+    backend_table,
+    grader_tables,
+    parts_table,
+    real_table,
+    soak_table,
+    throughput_table,
+)
 from rtl_agent.bench.subjects import ARBITER, subjects
 from rtl_agent.cli import console
 from rtl_agent.cli.console import AsJson
@@ -42,9 +50,12 @@ def grader_command(
     with console.progress_bar("rounds", rounds * len(problems) * 5) as progress:
         measuring = grader.measure(problems, rounds, tools, on_step=lambda: progress.advance(progress.task_ids[0]))
         results = _run(measuring)
+        spent = _run(parts.parts(problems[ARBITER], tools)) if ARBITER in problems else []
     after = machine(tools)
     data = {"before": before, "after": after, "results": [result.to_json() for result in results]}
-    _show("grader", data, grader_tables(results), as_json, write)
+    data["parts"] = [asdict(part) for part in spent]
+    tables = [*grader_tables(results), *([parts_table(spent)] if spent else [])]
+    _show("grader", data, tables, as_json, write)
 
 
 @app.command("real")

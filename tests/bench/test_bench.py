@@ -9,13 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from rtl_agent.bench import backend, grader, real, soak, throughput
+from rtl_agent.bench import backend, grader, parts, real, soak, throughput
 from rtl_agent.bench.cold import Cold
 from rtl_agent.bench.document import SECTIONS, write_section
 from rtl_agent.bench.left_behind import belongings
 from rtl_agent.bench.meter import Meter
 from rtl_agent.bench.mixture import mixture
-from rtl_agent.bench.report import Table, backend_table, grader_tables, real_table, soak_table, throughput_table
+from rtl_agent.bench.report import (
+    Table,
+    backend_table,
+    grader_tables,
+    parts_table,
+    real_table,
+    soak_table,
+    throughput_table,
+)
 from rtl_agent.bench.subjects import ARBITER, INVERTER, fresh, subjects
 from rtl_agent.grading import Outcome
 from rtl_agent.sandbox import BubblewrapSandbox
@@ -58,6 +66,14 @@ async def test_one_round_of_the_grader() -> None:
     assert result.ratio(grader.COLD, grader.FAST) > 1
     assert result.median(grader.OWN) < result.median(grader.FAST)
     assert all(table.markdown() for table in grader_tables([result]))
+
+
+async def test_each_part_of_a_fast_grade_is_counted() -> None:
+    found = {part.name: part for part in await parts.parts(subjects()[INVERTER], find_toolchain(), grades=10)}
+    assert len(found) == 7
+    assert found["what it forks: the simulation with its tests"].user_ms > 0
+    assert found["what it forks: the simulation with its tests"].faults > 500
+    assert len(parts_table(list(found.values())).rows) == 8
 
 
 async def test_the_floor_is_the_arbiter_without_python() -> None:
