@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -169,7 +170,10 @@ def _check_place(write: bool) -> None:
 def _show(name: str, data: dict[str, Any], tables: Sequence[Table], as_json: bool, write: bool) -> None:
     where = in_a_sentence(data["before"], data["after"])
     if write:
-        document.write_section(name, " ".join(["rtl-agent", *sys.argv[1:]]), where, tables)
+        command = " ".join(["rtl-agent", *sys.argv[1:]])
+        if data_folder := os.environ.get("RTL_AGENT_CVDP"):  # a document names no folder of one machine
+            command = command.replace(data_folder, "$RTL_AGENT_CVDP")
+        document.write_section(name, command, where, tables)
     if as_json:
         console.print_json(data)
         return
