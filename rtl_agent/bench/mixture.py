@@ -18,7 +18,7 @@ HOSTILE = {
     + '    $fwrite(f, "<testsuites><testsuite><testcase name=\\"inverts\\"/></testsuite></testsuites>");\n'
     + "  end\nendmodule\n",
     "claims success": f'{_WRONG}  initial $display("test_runner.py::test_dut PASSED\\n1 passed");\nendmodule\n',
-    "is too large": f"{_PORTS}  wire [1 << 28:0] w = {{1 << 28{{a}}}};\nendmodule\n",
+    "is too large": f"{_WRONG}  wire [1 << 28:0] w = {{1 << 28{{a}}}};\nendmodule\n",
 }
 _HANG = f"{_PORTS}  reg r = 0;\n  initial forever #0 r = ~r;\nendmodule\n"
 _EVERY_HANG, _EVERY_HOSTILE = 500, 50
