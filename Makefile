@@ -16,6 +16,7 @@ demo: setup  ## watch a small student learn RTL from a small teacher, and see wh
 
 test: setup  ## lint, types, layering and all tests that are not slow
 	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/pytest -m "not slow" -n $(WORKERS) --durations 10
@@ -23,6 +24,7 @@ test: setup  ## lint, types, layering and all tests that are not slow
 test-all: setup  ## the same with the slow tests, Ray among them
 	@$(BIN)/python -c 'import ray' 2>/dev/null || $(BIN)/pip install -qq --disable-pip-version-check -e '.[dev,ray]'
 	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/pytest -n $(WORKERS) --durations 10

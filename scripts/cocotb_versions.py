@@ -1,6 +1,6 @@
 """Write docs/cocotb-versions.md: the signs of both cocotb generations, and the problems where signs of both meet.
 
-    RTL_AGENT_CVDP=<folder> python scripts/cocotb_versions.py
+RTL_AGENT_CVDP=<folder> python scripts/cocotb_versions.py
 """
 
 import os

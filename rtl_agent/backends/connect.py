@@ -1,8 +1,8 @@
 """Where models live: a spec gives the real tinker.ServiceClient, pointed at the right place.
 
-    embedded            our own server in a process of its own on a loopback port, ended with its owner
-    tinker              Thinking Machines' cloud, with the key in TINKER_API_KEY
-    http://host:port    any Tinker-compatible server, for example `rtl-agent serve`
+embedded            our own server in a process of its own on a loopback port, ended with its owner
+tinker              Thinking Machines' cloud, with the key in TINKER_API_KEY
+http://host:port    any Tinker-compatible server, for example `rtl-agent serve`
 """
 
 import contextlib

@@ -213,9 +213,7 @@ def broken(tiny_model: str, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         (NoTopP, "top_k_and_top_p_limit_the_choice"),
     ],
 )
-async def test_a_broken_engine_is_found(
-    kind: type[Wrapped], check: str, broken: tuple[BrokenEngine, Subject]
-) -> None:
+async def test_a_broken_engine_is_found(kind: type[Wrapped], check: str, broken: tuple[BrokenEngine, Subject]) -> None:
     engine, subject = broken
     engine.kind = Wrapped
     assert (await run_check(check, subject, 60)).message == ""

@@ -136,9 +136,7 @@ HOSTILE = {
         _tensor(
             dtype=pb.DTYPE_INT64,
             shape=[2, 4],
-            sparse_csr=pb.SparseCsr(
-                values=_int64(1), crow_indices=_int64(0) + _int64(1) * 2, col_indices=_int64(9)
-            ),
+            sparse_csr=pb.SparseCsr(values=_int64(1), crow_indices=_int64(0) + _int64(1) * 2, col_indices=_int64(9)),
         ),
     ),
 }

@@ -245,8 +245,7 @@ async def test_a_service_that_is_no_pytest_command_takes_the_exact_path(bundled:
         "class TestDut:\n    def test_one(self):\n        run()\n    def test_two(self):\n        run()\n",
         "import pytest\n@pytest.mark.parametrize('a', [1, 2])\n@pytest.mark.parametrize('b', ['x', 'y'], ids=str)\n"
         "def test_dut(a, b):\n    run()\n",
-        "import pytest\n@pytest.mark.skip\ndef test_not():\n    run()\n"
-        "def test_dut():\n    run(plusargs=['+a=1'])\n",
+        "import pytest\n@pytest.mark.skip\ndef test_not():\n    run()\ndef test_dut():\n    run(plusargs=['+a=1'])\n",
         "def test_dut():\n    run()\n    assert 1 == 2, 'no good'\n",
         "def test_dut():\n    raise KeyError('lost')\n",
         "import no_such_module\ndef test_dut():\n    run()\n",

@@ -14,7 +14,7 @@ PATHS = (Path.EXACT, Path.FAST)
 in_one_loop = pytest.mark.asyncio(loop_scope="module")
 
 # Runs in the simulator's own process, with the rights that RTL has there, and opens whatever has a name.
-WALK = '''
+WALK = """
 import os
 import cocotb
 from cocotb.triggers import Timer
@@ -41,8 +41,8 @@ async def nothing_of_the_harness_has_a_name(dut):
     assert open("/src/data.txt").read() == "canary of the-harness-" + "canary"
     found = [*readable(b"the-harness-" + b"canary"), *readable(b"parametr" + b"ize")]
     assert not found, f"FOUND {found}"
-'''
-RUNNER = '''
+"""
+RUNNER = """
 import pytest
 from {runner} import get_runner
 
@@ -51,7 +51,7 @@ def test_it(number):
     runner = get_runner("icarus")
     runner.build(sources=["/code/rtl/dut.sv"], hdl_toplevel="dut", always=True)
     runner.test(hdl_toplevel="dut", test_module="tests_of_dut")
-'''
+"""
 
 
 def with_harness(problem: Problem, flavour: Flavour, files: dict[str, str]) -> Problem:
@@ -146,7 +146,7 @@ async def test_what_tests_log_cannot_be_read_or_forged_while_a_design_runs(
     assert "THE LOG IS True False False" in grade.log, (grade.reasons, grade.log)
 
 
-DRAWS = '''
+DRAWS = """
 import random
 import cocotb
 from cocotb.triggers import Timer
@@ -160,7 +160,7 @@ async def draws(dut):
     random.seed()
     again = random.Random().random()
     raise AssertionError(f"drawn {AT_IMPORT} {first} {random.random()} {again}")
-'''
+"""
 
 
 @in_one_loop

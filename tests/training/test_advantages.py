@@ -59,9 +59,7 @@ def test_a_teacher_that_finds_a_token_likelier_raises_its_advantage(problem: Pro
 def test_of_several_turns_only_sampled_tokens_bear_advice_and_reward(problem: Problem) -> None:
     """Prompt 5 6, said 7 8, shown 9 9 9, said 10: the cookbook makes one datum of it."""
     first = Transition(tinker.ModelInput.from_ints([5, 6]), TokensWithLogprobs([7, 8], [-1.0, -1.0]), 0.0, False)
-    second = Transition(
-        tinker.ModelInput.from_ints([5, 6, 7, 8, 9, 9, 9]), TokensWithLogprobs([10], [-3.0]), 1.0, True
-    )
+    second = Transition(tinker.ModelInput.from_ints([5, 6, 7, 8, 9, 9, 9]), TokensWithLogprobs([10], [-3.0]), 1.0, True)
     trajectory = Trajectory([first, second], tinker.ModelInput.empty())
     (datum,) = trajectory_to_data(trajectory, 0.0)
     episode = Episode(problem.id, problem.family, (), (5, 6), (7, 8, 10), "", "stop", {}, 1.0)

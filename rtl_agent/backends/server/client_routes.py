@@ -102,5 +102,3 @@ class ClientRoutes:
     async def cancel(self, request: web.Request) -> web.Response:
         self._service.promises.cancel(read(await request.read(), RetrieveFuture).request_id)
         return web.Response(body=b"{}", content_type=JSON)
-
-

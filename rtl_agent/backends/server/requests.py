@@ -107,7 +107,6 @@ class SamplingFields(Body):
     top_p: float = Field(1.0, gt=0, le=1)
 
 
-
 class Sample(Body):
     sampling_session_id: str
     seq_id: int

@@ -34,6 +34,7 @@ class Sign:
     reason: str
 
 
+# fmt: off
 TABLE: tuple[Sign, ...] = (
     Sign(
         "descending-slice", "`dut.x.value[7:4]`", "IndexError", "the bits 7 to 4", TWO, Weight.ALL,
@@ -193,4 +194,5 @@ TABLE: tuple[Sign, ...] = (
         "its author had 2.x; with both runners this one counts, since 1.x has no such module",
     ),
 )
+# fmt: on
 BY_NAME = {sign.name: sign for sign in TABLE}

@@ -72,9 +72,7 @@ async def check_prompt_logprobs_of_the_last_tokens(subject: Subject) -> None:
 async def check_topk_prompt_logprobs(subject: Subject) -> None:
     """topk_prompt_logprobs: k falling logprobs for each token but the first; a prompt token among them has its own."""
     sampler = await _sampler(subject)
-    response = await sampler.sample_async(
-        prompt(), 1, _params(1), include_prompt_logprobs=True, topk_prompt_logprobs=5
-    )
+    response = await sampler.sample_async(prompt(), 1, _params(1), include_prompt_logprobs=True, topk_prompt_logprobs=5)
     rows, logprobs = response.topk_prompt_logprobs, response.prompt_logprobs
     expect(rows is not None and len(rows) == len(PROMPT) and rows[0] is None, f"unexpected rows: {rows}")
     for token, row, logprob in list(zip(PROMPT, rows or [], logprobs or [], strict=True))[1:]:
