@@ -1,4 +1,4 @@
-"""Options as fields of frozen dataclasses: a field carries its help, its bounds and whether a resumed run may change it.
+"""Options as fields of frozen dataclasses, each with its help, its bounds and whether a resumed run may change it.
 
     @dataclass(frozen=True)
     class EpisodeConfig:
