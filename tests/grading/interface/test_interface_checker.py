@@ -36,7 +36,9 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-async def test_hostile_text_is_answered_in_time_and_the_next_request_works(checker: InterfaceChecker, name: str) -> None:
+async def test_hostile_text_is_answered_in_time_and_the_next_request_works(
+    checker: InterfaceChecker, name: str
+) -> None:
     await checker.read({"rtl/top.sv": GOOD}, "top")
     started = time.monotonic()
     reading = await checker.read({"rtl/top.sv": HOSTILE[name]}, "top")
