@@ -14,8 +14,8 @@ from rtl_agent.problems import BadRecord, NoSuchProblems, Problem, Selection, Sp
 
 ALL_PASSED, SOME_FAILED, BAD_INPUT, OUR_FAULT = 0, 1, 2, 3
 
-out = Console()
-err = Console(stderr=True)
+out = Console(emoji=False)  # `a:b:c` is no emoji
+err = Console(stderr=True, emoji=False)
 
 
 def harmless(text: str) -> str:

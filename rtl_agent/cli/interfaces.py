@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 from rtl_agent.grading.interface import ActualInterface, InterfaceChecker
-from rtl_agent.problems import Flavour
+from rtl_agent.problems import CocotbVersion
 from rtl_agent.report import Design, Interface, Port
 from rtl_agent.sandbox import BubblewrapSandbox, SandboxError
 from rtl_agent.toolchain import ToolMissing, find_toolchain
 
-_FLAVOUR = Flavour.COCOTB_2  # the environment that has pyslang
+_COCOTB_VERSION = CocotbVersion.V2  # the environment that has pyslang
 
 
 def read_interfaces(designs: Sequence[Design]) -> list[Interface | None]:
@@ -23,7 +23,9 @@ def read_interfaces(designs: Sequence[Design]) -> list[Interface | None]:
 
 async def _read_all(designs: Sequence[Design]) -> list[Interface | None]:
     tools = find_toolchain()
-    checker = InterfaceChecker(BubblewrapSandbox(1), tools.mounts(_FLAVOUR), tools.harness(_FLAVOUR).executable)
+    checker = InterfaceChecker(
+        BubblewrapSandbox(1), tools.mounts(_COCOTB_VERSION), tools.harness(_COCOTB_VERSION).executable
+    )
     try:
         return [await _read(checker, design) for design in designs]
     finally:

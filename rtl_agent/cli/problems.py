@@ -53,7 +53,7 @@ def about(problem: Problem) -> dict[str, Any]:
         "targets": list(problem.targets),
         "context": sorted(problem.context),
         "services": [service.name for service in problem.harness.services],
-        "cocotb": problem.harness.flavour if problem.harness.files else None,
+        "cocotb": problem.harness.cocotb_version if problem.harness.files else None,
         "reference": problem.reference is not None,
         "split": split_of(problem.family),
         "source": problem.source,

@@ -33,7 +33,7 @@ def _what_reaches_a_box(problem: Problem) -> list[object]:
     """Neither prompt nor reference nor source: a problem reworded keeps its grades."""
     services = [[service.name, service.argv, service.env, service.src_writable] for service in problem.harness.services]
     files = problem.harness.files
-    return [problem.id, problem.context, problem.targets, files, services, problem.harness.flavour.value]
+    return [problem.id, problem.context, problem.targets, files, services, problem.harness.cocotb_version.value]
 
 
 def _hash(content: object) -> str:

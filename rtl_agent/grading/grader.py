@@ -122,7 +122,7 @@ class Grader:
         # Without a simulation a grade knows less: such a job has a key of its own.
         job = GradeJob(problem, submission, job_seed(problem, submission), simulate=self._weights.tests != 0)
         try:
-            fingerprint = await self._executor.fingerprint(problem.harness.flavour)
+            fingerprint = await self._executor.fingerprint(problem.harness.cocotb_version)
         except ExecutorFault as fault:
             return self._finished(error_grade(job, str(fault)), submission)
         return self._finished(await self._look_up(self._keys.key(job, fingerprint), job), submission)

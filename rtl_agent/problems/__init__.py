@@ -1,7 +1,7 @@
 """What is asked: problems as data, the CVDP reader, the bundled set, selection and splits."""
 
 from rtl_agent.problems.errors import BadRecord, NoSuchProblems
-from rtl_agent.problems.harness import Flavour, Harness, Service
+from rtl_agent.problems.harness import CocotbVersion, Harness, Service
 from rtl_agent.problems.paths import why_unsafe
 from rtl_agent.problems.problem import NEEDS_IN_WORDS, Kind, Needs, Problem
 from rtl_agent.problems.reader import parse_record, read_problems
@@ -12,7 +12,7 @@ __all__ = [
     "BUNDLED",
     "NEEDS_IN_WORDS",
     "BadRecord",
-    "Flavour",
+    "CocotbVersion",
     "Harness",
     "Kind",
     "NearMiss",

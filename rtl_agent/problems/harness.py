@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Flavour(StrEnum):
+class CocotbVersion(StrEnum):
     """The cocotb generation a harness was written for; its value is the version that we pin."""
 
-    COCOTB_1 = "1.9.2"
-    COCOTB_2 = "2.0.1"
+    V1 = "1.9.2"
+    V2 = "2.0.1"
 
 
 @dataclass(frozen=True)
@@ -28,4 +28,4 @@ class Harness:
 
     files: Mapping[str, str]
     services: tuple[Service, ...]
-    flavour: Flavour
+    cocotb_version: CocotbVersion

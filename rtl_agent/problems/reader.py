@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from rtl_agent.problems.cocotb_version import cocotb_version_of
 from rtl_agent.problems.compose import COMPOSE_FILE, read_services
 from rtl_agent.problems.errors import BadField, BadRecord, NoSuchProblems
-from rtl_agent.problems.flavour import flavour_of
 from rtl_agent.problems.harness import Harness
 from rtl_agent.problems.patch import PatchError, apply_patch
 from rtl_agent.problems.paths import why_unsafe
@@ -98,7 +98,7 @@ def parse_record(record: Mapping[str, Any], *, source: str = "") -> Problem:
         harness=Harness(
             files=harness_files,
             services=read_services(harness_files) if needs is not Needs.TEXT else (),
-            flavour=flavour_of(harness_files),
+            cocotb_version=cocotb_version_of(harness_files),
         ),
         reference=reference,
         system_message=record.get("system_message") if isinstance(record.get("system_message"), str) else None,

@@ -13,7 +13,7 @@ import pytest
 from rtl_agent.grading import Grade, Grader, Outcome, Path, submit
 from rtl_agent.grading.executors import Executor, ExecutorFault, GradeJob, LocalExecutor, RayExecutor
 from rtl_agent.grading.grader import GraderStats
-from rtl_agent.problems import Flavour, Problem, Service
+from rtl_agent.problems import CocotbVersion, Problem, Service
 from rtl_agent.sandbox import Box, BoxSpec, BubblewrapSandbox, SandboxError
 from tests.grading.processes import ancestors, cgroups, command_name, descendants, named, open_files
 from tests.grading.ray_cluster import TwoNodes, two_nodes
@@ -66,11 +66,11 @@ async def test_the_grade_is_the_same_everywhere(make: Make) -> None:
     jobs = [job(text) for text in (INVERTER, WIRE, BROKEN)]
     async with make() as executor:
         grades = await asyncio.gather(*(executor.run(one) for one in jobs))
-        fingerprint = await executor.fingerprint(Flavour.COCOTB_2)
+        fingerprint = await executor.fingerprint(CocotbVersion.V2)
     here = LocalExecutor(jobs=1)
     try:
         expected = [await here.run(one) for one in jobs]
-        assert fingerprint == await here.fingerprint(Flavour.COCOTB_2)
+        assert fingerprint == await here.fingerprint(CocotbVersion.V2)
     finally:
         await here.aclose()
     assert [judged(grade) for grade in grades] == [judged(grade) for grade in expected]

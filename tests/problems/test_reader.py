@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rtl_agent.problems import BadRecord, Flavour, Kind, Needs, NoSuchProblems, parse_record, read_problems
+from rtl_agent.problems import BadRecord, CocotbVersion, Kind, Needs, NoSuchProblems, parse_record, read_problems
 
 COMPOSE = """
 services:
@@ -115,24 +115,24 @@ def test_commercial_and_comprehension_problems_say_what_they_need() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tests", "flavour"),
+    ("tests", "cocotb_version"),
     [
-        ("from cocotb_tools.runner import get_runner", Flavour.COCOTB_2),
-        ("from cocotb.runner import get_runner", Flavour.COCOTB_1),
-        ("from cocotb.runner import get_runner\nx = dut.y.value.to_unsigned()", Flavour.COCOTB_2),
-        ("from cocotb.runner import get_runner\nClock(dut.clk, 10, unit='ns')", Flavour.COCOTB_2),
-        ("from cocotb_tools.runner import get_runner\nx = dut.y.value.integer", Flavour.COCOTB_1),
-        ("from cocotb_tools.runner import get_runner\nfrom cocotb.result import TestFailure", Flavour.COCOTB_1),
-        ("from cocotb_tools.runner import get_runner\nx = (5).to_bytes(2)", Flavour.COCOTB_2),
-        ("from cocotb_tools.runner import get_runner\nr.build(defines={'SIMULATION': None})", Flavour.COCOTB_1),
-        ("from cocotb_tools.runner import get_runner\nr.build(defines={'SIMULATION': 1})", Flavour.COCOTB_2),
-        ("this is no Python", Flavour.COCOTB_2),
+        ("from cocotb_tools.runner import get_runner", CocotbVersion.V2),
+        ("from cocotb.runner import get_runner", CocotbVersion.V1),
+        ("from cocotb.runner import get_runner\nx = dut.y.value.to_unsigned()", CocotbVersion.V2),
+        ("from cocotb.runner import get_runner\nClock(dut.clk, 10, unit='ns')", CocotbVersion.V2),
+        ("from cocotb_tools.runner import get_runner\nx = dut.y.value.integer", CocotbVersion.V1),
+        ("from cocotb_tools.runner import get_runner\nfrom cocotb.result import TestFailure", CocotbVersion.V1),
+        ("from cocotb_tools.runner import get_runner\nx = (5).to_bytes(2)", CocotbVersion.V2),
+        ("from cocotb_tools.runner import get_runner\nr.build(defines={'SIMULATION': None})", CocotbVersion.V1),
+        ("from cocotb_tools.runner import get_runner\nr.build(defines={'SIMULATION': 1})", CocotbVersion.V2),
+        ("this is no Python", CocotbVersion.V2),
     ],
 )
-def test_the_flavour_is_read_off_the_api_that_a_harness_uses(tests: str, flavour: Flavour) -> None:
+def test_the_flavour_is_read_off_the_api_that_a_harness_uses(tests: str, cocotb_version: CocotbVersion) -> None:
     record = copy.deepcopy(SINGLE_SHOT)
     record["harness"]["files"]["src/test_runner.py"] = tests
-    assert parse_record(record).harness.flavour is flavour
+    assert parse_record(record).harness.cocotb_version is cocotb_version
 
 
 def change(path: str, value: Any) -> dict[str, Any]:

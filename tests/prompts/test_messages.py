@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rtl_agent.problems import Flavour, Harness, Kind, Needs, Problem, Service, load_problems, read_problems
+from rtl_agent.problems import CocotbVersion, Harness, Kind, Needs, Problem, Service, load_problems, read_problems
 from rtl_agent.prompts import (
     Message,
     PromptTooLong,
@@ -20,7 +20,7 @@ from rtl_agent.prompts import (
     system_names,
 )
 
-NO_HARNESS = Harness({}, (), Flavour.COCOTB_2)
+NO_HARNESS = Harness({}, (), CocotbVersion.V2)
 SERVICE = Service("direct", ("pytest", "/src/secret_runner.py"), {"TOPLEVEL": "secret_top"}, False)
 
 
@@ -38,7 +38,7 @@ def problem(**changes: object) -> Problem:
             "rtl/part.sv": "module part;\nendmodule\n",
         },
         targets=("rtl/arbiter.sv",),
-        harness=Harness({"src/secret_test.py": "assert secret_name"}, (SERVICE,), Flavour.COCOTB_2),
+        harness=Harness({"src/secret_test.py": "assert secret_name"}, (SERVICE,), CocotbVersion.V2),
         reference={"rtl/arbiter.sv": "module secret_reference; endmodule"},
         system_message="secret system message",
         answer="secret answer",

@@ -59,7 +59,7 @@ class Judge:
                 "total": time.perf_counter() - started,
                 "cpu": cpu,
             },
-            tools=self._toolchain.versions(problem.harness.flavour),
+            tools=self._toolchain.versions(problem.harness.cocotb_version),
             seed=job.seed,
             path=judged.path,
             path_reason=judged.why,

@@ -9,7 +9,7 @@ from rtl_agent.grading.executors.job import ExecutorFault, GradeJob, error_grade
 from rtl_agent.grading.executors.judge import Judge
 from rtl_agent.grading.grade import Grade
 from rtl_agent.grading.paths import Path
-from rtl_agent.problems import Flavour
+from rtl_agent.problems import CocotbVersion
 from rtl_agent.sandbox import BubblewrapSandbox, Sandbox, SandboxError
 from rtl_agent.toolchain import Toolchain, ToolMissing, find_toolchain
 
@@ -36,16 +36,16 @@ class LocalExecutor:
         sandbox = sandbox or BubblewrapSandbox(3 * jobs + 1)
         self._judge = Judge(sandbox, self._toolchain, jobs=jobs, timeout_seconds=timeout_seconds, path=path)
         self._turns = asyncio.Semaphore(jobs)
-        self._fingerprints: dict[Flavour, Mapping[str, str]] = {}
+        self._fingerprints: dict[CocotbVersion, Mapping[str, str]] = {}
 
-    async def fingerprint(self, flavour: Flavour) -> Mapping[str, str]:
-        if flavour not in self._fingerprints:
+    async def fingerprint(self, cocotb_version: CocotbVersion) -> Mapping[str, str]:
+        if cocotb_version not in self._fingerprints:
             try:
-                versions = self._toolchain.versions(flavour)
+                versions = self._toolchain.versions(cocotb_version)
             except ToolMissing as error:
                 raise ExecutorFault(str(error)) from error
-            self._fingerprints[flavour] = {**versions, "rtl-agent": grading_version()}
-        return self._fingerprints[flavour]
+            self._fingerprints[cocotb_version] = {**versions, "rtl-agent": grading_version()}
+        return self._fingerprints[cocotb_version]
 
     async def run(self, job: GradeJob) -> Grade:
         fault: Exception | None = None

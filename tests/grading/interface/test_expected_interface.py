@@ -5,7 +5,7 @@ import textwrap
 import pytest
 
 from rtl_agent.grading.interface import ExpectedInterface, ExpectedPort, expected_interface
-from rtl_agent.problems import Flavour, Harness, Service, load_problems
+from rtl_agent.problems import CocotbVersion, Harness, Service, load_problems
 
 RUNNER = """
     import os
@@ -28,7 +28,7 @@ def harness(tests: str, runner: str = PLAIN_RUNNER, services: tuple[Service, ...
     files |= {f"src/{name}.py": text for name, text in more.items()}
     files = {path: textwrap.dedent(text) for path, text in files.items()}
     env = {"TOPLEVEL": "dut", "MODULE": "test_dut", "SIM": "icarus"}
-    return Harness(files, services or (Service("direct", PYTEST, env, False),), Flavour.COCOTB_2)
+    return Harness(files, services or (Service("direct", PYTEST, env, False),), CocotbVersion.V2)
 
 
 def needed(tests: str, **more: str) -> ExpectedInterface:
@@ -291,13 +291,13 @@ def test_each_top_of_one_service_is_asked_for_what_its_own_tests_touch():
 def test_a_test_bench_of_the_harness_itself_is_not_asked_for():
     built = harness("import cocotb\n@cocotb.test()\nasync def t(dut):\n    dut.x.value = 1\n")
     files = {**built.files, "src/tb.sv": "module dut(input x); endmodule"}
-    assert expected_interface(Harness(files, built.services, built.flavour)) == ()
+    assert expected_interface(Harness(files, built.services, built.cocotb_version)) == ()
 
 
 def test_lint_services_and_empty_harnesses_tell_nothing():
     lint = Service("lint", ("verilator", "--lint-only", "/code/rtl/x.sv"), {"TOPLEVEL": "x"}, False)
-    assert expected_interface(Harness({}, (lint,), Flavour.COCOTB_2)) == ()
-    assert expected_interface(Harness({}, (), Flavour.COCOTB_2)) == ()
+    assert expected_interface(Harness({}, (lint,), CocotbVersion.V2)) == ()
+    assert expected_interface(Harness({}, (), CocotbVersion.V2)) == ()
 
 
 LOOPS = "".join(f"{'    ' * (n + 1)}for i{n} in range(60):\n" for n in range(12)) + "    " * 13

@@ -5,9 +5,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from rtl_agent.problems.flavour.kinds import VALUES, Kind, Scope, kind_of
-from rtl_agent.problems.flavour.operations import operation_signs
-from rtl_agent.problems.flavour.uses import call_signs, import_signs, packed_signs
+from rtl_agent.problems.cocotb_version.expressions import VALUES, Kind, Scope, kind_of
+from rtl_agent.problems.cocotb_version.uses import call_signs, import_signs, operation_signs, packed_signs
 
 Found = tuple[str, int]  # the name of a sign, a line
 _JUDGED = (

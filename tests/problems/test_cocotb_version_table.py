@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from rtl_agent.problems import Flavour
-from rtl_agent.problems.flavour import TABLE, Weight
-from rtl_agent.problems.flavour.names import MODULES_1, MODULES_2, NAMES_1, NAMES_2, VALUE_1, VALUE_2, VALUE_OLD
+from rtl_agent.problems import CocotbVersion
+from rtl_agent.problems.cocotb_version import TABLE, Weight
+from rtl_agent.problems.cocotb_version.table import MODULES_1, MODULES_2, NAMES_1, NAMES_2, VALUE_1, VALUE_2, VALUE_OLD
 from rtl_agent.sandbox import BoxSpec, BubblewrapSandbox
 from rtl_agent.toolchain import find_toolchain
 
-ONE, TWO = Flavour.COCOTB_1, Flavour.COCOTB_2
+ONE, TWO = CocotbVersion.V1, CocotbVersion.V2
 DESIGN = """`timescale 1ns/1ns
 module dut (input logic clk, input logic b, input logic [7:0] v, output logic ob, output logic [7:0] o, output logic u);
     logic [7:0] mem [0:3];
@@ -106,27 +106,27 @@ runner.test(hdl_toplevel="dut", test_module="bench", test_dir=".")
 """
 
 
-def python_of(flavour: Flavour) -> Path:
-    return find_toolchain().harness(flavour).home / "bin" / "python"
+def python_of(cocotb_version: CocotbVersion) -> Path:
+    return find_toolchain().harness(cocotb_version).home / "bin" / "python"
 
 
 @pytest.fixture(scope="module", params=[ONE, TWO])
-def seen(request: pytest.FixtureRequest) -> tuple[Flavour, dict[str, str]]:
+def seen(request: pytest.FixtureRequest) -> tuple[CocotbVersion, dict[str, str]]:
     """Every piece of code, run in a simulation under one generation: the error that it raised, or nothing."""
-    flavour: Flavour = request.param
-    return flavour, asyncio.run(_found(flavour))
+    cocotb_version: CocotbVersion = request.param
+    return cocotb_version, asyncio.run(_found(cocotb_version))
 
 
-async def _found(flavour: Flavour) -> dict[str, str]:
+async def _found(cocotb_version: CocotbVersion) -> dict[str, str]:
     """In a box, which is where the tools run; without the grader's probe, which adds to 2.0.1."""
     tools = find_toolchain()
     codes = [*SHOWN.values(), *BOTH, *NEITHER]
     files = {"dut.sv": DESIGN, "bench.py": BENCH, "run.py": RUN, "codes.json": json.dumps(codes)}
-    spec = BoxSpec(mounts=tools.mounts(flavour), links=tools.links())
+    spec = BoxSpec(mounts=tools.mounts(cocotb_version), links=tools.links())
     async with BubblewrapSandbox(slots=1).open(spec) as box:
         for name, text in files.items():
             await box.write(f"/code/{name}", text.encode())
-        env = {**tools.env(flavour), "HOME": "/code", "LANG": "C.UTF-8"}
+        env = {**tools.env(cocotb_version), "HOME": "/code", "LANG": "C.UTF-8"}
         ran = await box.run(["python3", "run.py"], cwd="/code", env=env)
         try:
             found: dict[str, str] = json.loads(await box.read("/code/found.json"))
@@ -135,28 +135,28 @@ async def _found(flavour: Flavour) -> dict[str, str]:
     return found
 
 
-def test_each_sign_works_where_it_points_to_only(seen: tuple[Flavour, dict[str, str]]) -> None:
-    flavour, found = seen
+def test_each_sign_works_where_it_points_to_only(seen: tuple[CocotbVersion, dict[str, str]]) -> None:
+    cocotb_version, found = seen
     for sign in TABLE:
         if sign.weight is not Weight.NONE:
             error = found[SHOWN[sign.name]]
-            assert bool(error) == (sign.favours is not flavour), (sign.name, flavour, error)
+            assert bool(error) == (sign.favours is not cocotb_version), (sign.name, cocotb_version, error)
 
 
-def test_what_decides_nothing_is_alike(seen: tuple[Flavour, dict[str, str]]) -> None:
+def test_what_decides_nothing_is_alike(seen: tuple[CocotbVersion, dict[str, str]]) -> None:
     _, found = seen
     assert {code: found[code] for code in BOTH} == dict.fromkeys(BOTH, "")
     assert all(found[code] for code in NEITHER)
 
 
 def test_the_names_are_those_that_only_one_generation_has() -> None:
-    have = {flavour: _names(flavour) for flavour in (ONE, TWO)}
-    for modules, names, flavour, other in ((MODULES_1, NAMES_1, ONE, TWO), (MODULES_2, NAMES_2, TWO, ONE)):
+    have = {cocotb_version: _names(cocotb_version) for cocotb_version in (ONE, TWO)}
+    for modules, names, cocotb_version, other in ((MODULES_1, NAMES_1, ONE, TWO), (MODULES_2, NAMES_2, TWO, ONE)):
         for module in modules:
-            assert have[flavour].get(module) is not None, module
+            assert have[cocotb_version].get(module) is not None, module
             assert have[other].get(module) is None, module
         for module, own in names.items():
-            assert own <= set(have[flavour][module]), module
+            assert own <= set(have[cocotb_version][module]), module
             assert not own & set(have[other][module]), module
     assert set(have[ONE]["BinaryValue"]) >= VALUE_1 | VALUE_OLD
     assert not set(have[TWO]["LogicArray"]) & VALUE_1
@@ -164,7 +164,7 @@ def test_the_names_are_those_that_only_one_generation_has() -> None:
     assert not set(have[ONE]["BinaryValue"]) & VALUE_2
 
 
-def _names(flavour: Flavour) -> dict[str, Any]:
+def _names(cocotb_version: CocotbVersion) -> dict[str, Any]:
     """Modules with their names: what can be found, not what imports, since a few want other packages."""
     modules = sorted({*MODULES_1, *MODULES_2, *NAMES_1, *NAMES_2})
     code = f"""
@@ -191,6 +191,6 @@ except ImportError:
     found["LogicArray"] = dir(LogicArray)
 print(json.dumps(found))
 """
-    ran = subprocess.run([python_of(flavour), "-c", code], capture_output=True, text=True, check=True)
+    ran = subprocess.run([python_of(cocotb_version), "-c", code], capture_output=True, text=True, check=True)
     names: dict[str, Any] = json.loads(ran.stdout)
     return names

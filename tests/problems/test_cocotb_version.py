@@ -2,11 +2,11 @@
 
 import pytest
 
-from rtl_agent.problems import Flavour
-from rtl_agent.problems.flavour import TABLE, Weight, decide
-from rtl_agent.problems.flavour.find import signs_in
+from rtl_agent.problems import CocotbVersion
+from rtl_agent.problems.cocotb_version import TABLE, Weight, decide
+from rtl_agent.problems.cocotb_version.find import signs_in
 
-ONE, TWO = Flavour.COCOTB_1, Flavour.COCOTB_2
+ONE, TWO = CocotbVersion.V1, CocotbVersion.V2
 QUIET = {sign.name for sign in TABLE if sign.weight == Weight.NONE}
 
 
@@ -62,7 +62,7 @@ def test_a_descending_slice_of_a_value_is_found(body: str) -> None:
     assert "descending-slice" in found(text), text
     old = "from cocotb.runner import get_runner\nfrom cocotb.result import TestFailure\n"
     for first in ("", old, f"{old}y = dut.y.value.integer\n"):
-        assert decide({"src/test_it.py": first + text}).flavour is TWO
+        assert decide({"src/test_it.py": first + text}).cocotb_version is TWO
 
 
 @pytest.mark.parametrize(
@@ -221,7 +221,7 @@ def test_what_only_looks_like_a_sign_is_none(body: str, sign: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("lines", "flavour"),
+    ("lines", "cocotb_version"),
     [
         ([], TWO),
         (["from cocotb.runner import get_runner"], ONE),
@@ -243,9 +243,9 @@ def test_what_only_looks_like_a_sign_is_none(body: str, sign: str) -> None:
         (["this is no Python"], TWO),
     ],
 )
-def test_the_heaviest_sign_decides(lines: list[str], flavour: Flavour) -> None:
+def test_the_heaviest_sign_decides(lines: list[str], cocotb_version: CocotbVersion) -> None:
     decision = decide({"src/test_it.py": in_a_test("\n".join(lines) or "pass")})
-    assert decision.flavour is flavour, decision
+    assert decision.cocotb_version is cocotb_version, decision
     assert decision.reason
 
 
@@ -256,7 +256,7 @@ def test_signs_of_all_files_count_and_only_of_python() -> None:
         "src/notes.txt": "y = dut.x.value.integer\n",
     }
     decision = decide(files)
-    assert decision.flavour is TWO
+    assert decision.cocotb_version is TWO
     assert decision.signs["descending-slice"] == ("src/test_it.py:4",)
     assert set(decision.signs) - QUIET == {"runner-1", "descending-slice"}
     assert not decision.mixed

@@ -3,33 +3,33 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rtl_agent.problems.flavour.find import signs_in
-from rtl_agent.problems.flavour.table import BY_NAME, ONE, TWO, Sign, Weight
-from rtl_agent.problems.harness import Flavour
+from rtl_agent.problems.cocotb_version.find import signs_in
+from rtl_agent.problems.cocotb_version.table import BY_NAME, ONE, TWO, Sign, Weight
+from rtl_agent.problems.harness import CocotbVersion
 
 
 @dataclass(frozen=True)
 class Decision:
     """The generation, the signs it was read off with their places (`file:line`), and a sentence."""
 
-    flavour: Flavour
+    cocotb_version: CocotbVersion
     signs: Mapping[str, tuple[str, ...]]
     reason: str
 
-    def favouring(self, flavour: Flavour) -> list[Sign]:
+    def favouring(self, version: CocotbVersion) -> list[Sign]:
         """The signs that argue for a generation, the heaviest first."""
-        found = [BY_NAME[name] for name in self.signs if BY_NAME[name].favours is flavour]
+        found = [BY_NAME[name] for name in self.signs if BY_NAME[name].favours is version]
         return sorted(found, key=lambda sign: (-sign.weight, sign.name))
 
     @property
     def mixed(self) -> bool:
         """Whether both generations have a sign that is more than a hint: one of them may not run as it stands."""
-        return all(any(s.weight > Weight.HINT for s in self.favouring(flavour)) for flavour in (ONE, TWO))
+        return all(any(s.weight > Weight.HINT for s in self.favouring(version)) for version in (ONE, TWO))
 
 
-def flavour_of(files: Mapping[str, str]) -> Flavour:
+def cocotb_version_of(files: Mapping[str, str]) -> CocotbVersion:
     """The generation to run these harness files with."""
-    return decide(files).flavour
+    return decide(files).cocotb_version
 
 
 def decide(files: Mapping[str, str]) -> Decision:
@@ -37,24 +37,24 @@ def decide(files: Mapping[str, str]) -> Decision:
     for path, text in files.items():
         for name, line in signs_in(text) if path.endswith(".py") else ():
             places.setdefault(name, []).append(f"{path}:{line}")
-    flavour, reason = _weigh(set(places))
-    return Decision(flavour, {name: tuple(found) for name, found in places.items()}, reason)
+    version, reason = _weigh(set(places))
+    return Decision(version, {name: tuple(found) for name, found in places.items()}, reason)
 
 
-def _weigh(names: set[str]) -> tuple[Flavour, str]:
+def _weigh(names: set[str]) -> tuple[CocotbVersion, str]:
     for weight in (Weight.ALL, Weight.SOME, Weight.HINT):
         sides = {
-            flavour: sorted(
-                name for name in names if BY_NAME[name].favours is flavour and BY_NAME[name].weight == weight
+            version: sorted(
+                name for name in names if BY_NAME[name].favours is version and BY_NAME[name].weight == weight
             )
-            for flavour in (ONE, TWO)
+            for version in (ONE, TWO)
         }
         if sides[ONE] and sides[TWO]:
             if weight is Weight.SOME:
                 continue  # what works for some signals may work for these: the runner tells more
             both = ", ".join(sides[ONE]), ", ".join(sides[TWO])
             return TWO, f"{both[1]} against {both[0]}: 2.0.1, which CVDP pins"
-        for flavour, signs in sides.items():
+        for version, signs in sides.items():
             if signs:
-                return flavour, ", ".join(signs)
+                return version, ", ".join(signs)
     return TWO, "no sign of either: 2.0.1, which CVDP pins"
