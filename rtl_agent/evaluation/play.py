@@ -12,9 +12,7 @@ from rtl_agent.evaluation.models import ModelSpec
 from rtl_agent.evaluation.players import Watcher
 from rtl_agent.evaluation.settings import Settings
 from rtl_agent.problems import Problem
-from rtl_agent.runs.durable import append_line
-from rtl_agent.runs.errors import cannot
-from rtl_agent.runs.jsonl import to_line
+from rtl_agent.runs.files import append_line, cannot, to_line
 from rtl_agent.training.seeds import seed_of
 
 
