@@ -177,7 +177,11 @@ class Generated:
             raise NoSuchProblems(f"{self._name}:{argument}: split={split} should be {' or '.join(Split)}")
         if settings:
             raise NoSuchProblems(f"{self._name}:{argument}: {next(iter(settings))} is none of seed, count and split")
-        return self.draw(seed, count or self.PER_FAMILY * len(chosen), families=chosen, split=Split(split))
+        try:
+            return self.draw(seed, count or self.PER_FAMILY * len(chosen), families=chosen, split=Split(split))
+        except NoSuchProblems as error:
+            hint = f"`{self._name}:new` are those held out whole"
+            raise NoSuchProblems(f"{self._name}:{argument}: {error}; {hint}") from error
 
     def _number(self, settings: dict[str, str], key: str, default: int) -> int:
         text = settings.pop(key, str(default))
