@@ -8,6 +8,7 @@ from rich.table import Table
 
 from rtl_agent.cli import console
 from rtl_agent.report import write_report
+from rtl_agent.training.config import Mode
 
 _WORDS = Annotated[list[str] | None, typer.Argument(metavar="[key=value ...]", show_default=False)]
 _AS_WRITTEN = {"ignore_unknown_options": True, "help_option_names": []}
@@ -37,7 +38,6 @@ def supervised(words: _WORDS = None) -> None:
 def ensure_packages() -> None:
     """Say what to install where the `train` extra is missing."""
     try:
-        import chz  # noqa: F401
         import tinker_cookbook  # noqa: F401
         import torch  # noqa: F401
     except ImportError as error:
@@ -45,7 +45,7 @@ def ensure_packages() -> None:
         raise typer.Exit(console.BAD_INPUT) from error
 
 
-def _train(mode: str, words: list[str]) -> None:
+def _train(mode: Mode, words: list[str]) -> None:
     ensure_packages()
     if {"--help", "-h", "help"} & set(words):
         _help(mode)
@@ -64,26 +64,21 @@ def _train(mode: str, words: list[str]) -> None:
     typer.echo(path)
 
 
-def _help(mode: str) -> None:
-    """Every option, its default under the embedded preset, and what it means."""
-    import chz
-
-    from rtl_agent.training.parse import MODES
+def _help(mode: Mode) -> None:
+    from rtl_agent.training.config import MODES, options_for
+    from rtl_agent.training.parse import choose_new
     from rtl_agent.training.presets import PRESETS
 
-    fields = chz.chz_fields(MODES[mode])
+    shown = choose_new(mode, []).config
     console.out.print(f"Usage: rtl-agent train {mode} [preset=NAME] [key=value ...]\n", highlight=False, markup=False)
     table = Table(box=None, padding=(0, 2, 0, 0))
     for title in ("option", "default", "meaning"):
         table.add_column(title, overflow="fold")
-    table.add_row("preset", "embedded", f"options by name: {', '.join(PRESETS)}; key=value goes over it")
-    own, common = MODES[mode], MODES[mode].__mro__[1]
-    names = [name for name in fields if name not in chz.chz_fields(common)] + list(chz.chz_fields(common))
-    for name in names:
-        default = PRESETS["embedded"].get(name, fields[name]._default)
-        table.add_row(name, _written(default), fields[name]._doc)
+    table.add_row("preset", "small", f"options by name: {', '.join(PRESETS)}; key=value goes over it")
+    for known in options_for(mode):
+        table.add_row(known.flat, _written(known.of(shown)), known.option.help)
     console.out.print(table)
-    console.out.print(f"\n{own.__doc__} Another preset leaves out the embedded one's defaults.", markup=False)
+    console.out.print(f"\n{MODES[mode]}", markup=False)
 
 
 def _written(value: object) -> str:

@@ -120,7 +120,8 @@ class Grader:
         if not as_given and not submission.changes(problem):
             return self._invalid(problem, submission, "every file is exactly as it was given")
         # Without a simulation a grade knows less: such a job has a key of its own.
-        job = GradeJob(problem, submission, job_seed(problem, submission), simulate=self._weights.tests != 0)
+        terms = tuple(name for name, _ in self._weights.terms)
+        job = GradeJob(problem, submission, job_seed(problem, submission), terms, simulate=self._weights.tests != 0)
         try:
             fingerprint = await self._executor.fingerprint(problem.harness.cocotb_version)
         except ExecutorFault as fault:
@@ -153,7 +154,7 @@ class Grader:
             replace(stage, notes=submission.refused) if stage.name is StageName.FORMAT else stage
             for stage in grade.stages
         )
-        earned = reward(grade.outcome, stages, self._weights)
+        earned = reward(grade.outcome, stages, self._weights, grade.terms)
         return replace(grade, stages=stages, reward=earned, extraction=str(submission.extraction or ""))
 
     def _invalid(self, problem: Problem, submission: Submission, reason: str) -> Grade:
