@@ -7,7 +7,6 @@ import typer
 from rich.table import Table
 
 from rtl_agent.cli import console
-from rtl_agent.cli.interfaces import read_interfaces
 from rtl_agent.report import write_report
 from rtl_agent.training.config import Mode
 
@@ -60,7 +59,7 @@ def _train(mode: Mode, words: list[str]) -> None:
     except TrainingError as error:
         console.say_error(str(error))
         sys.exit(error.exit_code)
-    page = write_report(path, read_interfaces=read_interfaces).page
+    page = write_report(path).page
     console.err.print(f"report: {page}", highlight=False, markup=False)
     typer.echo(path)
 
