@@ -1,6 +1,6 @@
 """A fixed number of rows that decode together, with their keys and values. The hot loop of sampling.
 
-Independence from neighbours, bit for bit, rests on shapes. Linear layers always see all rows of the tile, empty ones
+Independence from neighbours, bit for bit, rests on shapes. Linear layers always see all rows, empty ones
 too. Attention is one small product for each row, head and block of BLOCK positions, always of the same shape; the
 longest row decides how many blocks there are, and a block beyond a row's end has weights of exactly 0 and adds exactly
 0. Measured with MKL: neither the place of a row in a product nor the number of products in a call changes its bits.
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
-from rtl_agent.backends.engine.frozen import FrozenLayer, FrozenModel, normed
-from rtl_agent.backends.engine.network import KeysValues, rotate
+from rtl_agent.backends.engine.qwen3.inference_model import InferenceLayer, InferenceModel, normed
+from rtl_agent.backends.engine.qwen3.network import KeysValues, rotate
 
 BLOCK = 64
 
@@ -35,7 +35,7 @@ class Prefilled:
         return sum(part.numel() for part in (*self.keys, *self.values, self.logits))
 
 
-def prefill(model: FrozenModel, prompt: Tensor) -> Prefilled:
+def prefill(model: InferenceModel, prompt: Tensor) -> Prefilled:
     kept: list[KeysValues] = []
     hidden = model.hidden(prompt, kept)
     blocks = -(-len(prompt) // BLOCK)
@@ -60,10 +60,10 @@ class _Step:
     bias: Tensor
 
 
-class Tile:
+class CachedDecoder:
     """`logits` has one row for each sequence: of its next token. Rows after the last occupied one cost little."""
 
-    def __init__(self, model: FrozenModel, rows: int) -> None:
+    def __init__(self, model: InferenceModel, rows: int) -> None:
         self._model = model
         self._rows = rows
         config, device = model.config, model.base.device
@@ -145,7 +145,7 @@ class Tile:
             torch.from_numpy(self._bias[:blocks, :occupied]).to(device),
         )
 
-    def _attend(self, one: FrozenLayer, index: int, h: Tensor, step: _Step) -> Tensor:
+    def _attend(self, one: InferenceLayer, index: int, h: Tensor, step: _Step) -> Tensor:
         config, rows = self._model.config, step.occupied
         heads, kv, size = config.heads, config.kv_heads, config.head_dim
         qkv = (h @ one.qkv).view(self._rows, heads + 2 * kv, size)

@@ -1,17 +1,32 @@
-"""When a sequence ends: on a token, or when its decoded text holds a given text."""
+"""When a sequence ends: on a token, or when its decoded text contains a given text."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
-from rtl_agent.backends.engine.contract import SampleRequest
-from rtl_agent.backends.engine.tokenizer import Decoder
+from tokenizers import Tokenizer
+
+from rtl_agent.backends.engine.contract import EngineError, SampleRequest
+
+
+class TokenDecoder:
+    def __init__(self, directory: Path) -> None:
+        path = directory / "tokenizer.json"
+        if not path.is_file():
+            raise EngineError(f"Stopping on text needs a tokenizer, and {directory} has no tokenizer.json.")
+        self._tokenizer = Tokenizer.from_file(str(path))
+
+    def text(self, tokens: Sequence[int]) -> str:
+        """Special tokens are text too: somebody may want to stop on one by its name."""
+        return str(self._tokenizer.decode(list(tokens), skip_special_tokens=False))
+
 
 _UNFINISHED = "\ufffd"
 
 
-class TextWatch:
+class StopTexts:
     """Decodes as tokens come, each about once. A piece that ends inside a character stays open until it is whole."""
 
-    def __init__(self, decoder: Decoder, texts: Sequence[str]) -> None:
+    def __init__(self, decoder: TokenDecoder, texts: Sequence[str]) -> None:
         self._decoder = decoder
         self._texts = texts
         self._overlap = max(len(text) for text in texts) - 1
@@ -32,11 +47,11 @@ class TextWatch:
         return False
 
 
-class Stops:
-    def __init__(self, request: SampleRequest, decoder: Decoder | None) -> None:
+class StopConditions:
+    def __init__(self, request: SampleRequest, decoder: TokenDecoder | None) -> None:
         self._tokens = request.stop_tokens
         texts = [text for text in request.stop_texts if text]
-        self._watch = TextWatch(decoder, texts) if texts and decoder is not None else None
+        self._watch = StopTexts(decoder, texts) if texts and decoder is not None else None
 
     def reached(self, token: int) -> bool:
         """The token that ends a sequence is part of it, as the Tinker API has it."""

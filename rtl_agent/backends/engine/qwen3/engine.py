@@ -7,19 +7,18 @@ from pathlib import Path
 
 import torch
 
-from rtl_agent.backends.engine import checkpoints
-from rtl_agent.backends.engine.base import BaseModel, model_info, read_base
-from rtl_agent.backends.engine.config import read_config
 from rtl_agent.backends.engine.contract import EngineError, Lora, ModelInfo
-from rtl_agent.backends.engine.frozen import FrozenModel
-from rtl_agent.backends.engine.parameters import Parameters
-from rtl_agent.backends.engine.sampler import Sampler
-from rtl_agent.backends.engine.scheduler import Scheduler
-from rtl_agent.backends.engine.trained import TorchModel
+from rtl_agent.backends.engine.qwen3 import checkpoints
+from rtl_agent.backends.engine.qwen3.config import read_config
+from rtl_agent.backends.engine.qwen3.inference_model import InferenceModel
+from rtl_agent.backends.engine.qwen3.network import BaseModel, model_info, read_base
+from rtl_agent.backends.engine.qwen3.parameters import Parameters
+from rtl_agent.backends.engine.qwen3.snapshot import Qwen3Snapshot, Scheduler
+from rtl_agent.backends.engine.qwen3.trained_model import Qwen3TrainedModel
 from rtl_agent.backends.models import OWN, model_directory
 
 
-class TorchEngine:
+class Qwen3Engine:
     """`models`: what to offer; other names are read when somebody asks for them.
 
     `threads` is for the whole process and part of what a computation yields: sums over several threads are ordered
@@ -37,31 +36,31 @@ class TorchEngine:
         self._device = kind
         self._offered = list(models)
         self._bases: dict[str, BaseModel] = {}
-        self._frozen: weakref.WeakValueDictionary[str, FrozenModel] = weakref.WeakValueDictionary()
+        self._untrained: weakref.WeakValueDictionary[str, InferenceModel] = weakref.WeakValueDictionary()
         self._reading = threading.Lock()
         self._scheduler = Scheduler()
-        self._samplers: weakref.WeakSet[Sampler] = weakref.WeakSet()
+        self._samplers: weakref.WeakSet[Qwen3Snapshot] = weakref.WeakSet()
 
     def models(self) -> Sequence[ModelInfo]:
         names = dict.fromkeys([*self._offered, *self._bases])
         return [model_info(name, read_config(model_directory(name))) for name in names]
 
-    def create(self, base: str, lora: Lora) -> TorchModel:
-        return TorchModel(self._base(base), lora, self._publish)
+    def create(self, base: str, lora: Lora) -> Qwen3TrainedModel:
+        return Qwen3TrainedModel(self._base(base), lora, self._publish)
 
-    def base_snapshot(self, base: str) -> Sampler:
+    def base_snapshot(self, base: str) -> Qwen3Snapshot:
         """Snapshots of an untrained base share its weights."""
         model = self._base(base)
         with self._reading:
-            frozen = self._frozen.get(base)
-            if frozen is None:
-                frozen = self._frozen[base] = FrozenModel(model, dict(model.weights))
-        return self._publish(frozen)
+            inference = self._untrained.get(base)
+            if inference is None:
+                inference = self._untrained[base] = InferenceModel(model, dict(model.weights))
+        return self._publish(inference)
 
-    def load_snapshot(self, base: str, directory: Path) -> Sampler:
+    def load_snapshot(self, base: str, directory: Path) -> Qwen3Snapshot:
         parameters = Parameters(self._base(base), checkpoints.saved_lora(directory, base))
         checkpoints.load(directory, parameters, None)
-        return self._publish(FrozenModel(parameters.base, parameters.merged()))
+        return self._publish(InferenceModel(parameters.base, parameters.merged()))
 
     def _base(self, name: str) -> BaseModel:
         with self._reading:
@@ -69,8 +68,8 @@ class TorchEngine:
                 self._bases[name] = read_base(name, model_directory(name), self._device)
             return self._bases[name]
 
-    def _publish(self, frozen: FrozenModel) -> Sampler:
-        sampler = Sampler(frozen, self._scheduler)
+    def _publish(self, inference: InferenceModel) -> Qwen3Snapshot:
+        sampler = Qwen3Snapshot(inference, self._scheduler)
         self._samplers.add(sampler)
         return sampler
 

@@ -8,27 +8,25 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rtl_agent.backends.engine import checkpoints
-from rtl_agent.backends.engine.base import BaseModel
-from rtl_agent.backends.engine.contract import Adam, EngineError, Example, Floats, Lora, LossName, Passed
-from rtl_agent.backends.engine.frozen import FrozenModel
-from rtl_agent.backends.engine.losses import Config, Loss, complete, find_loss
+from rtl_agent.backends.engine.contract import Adam, EngineError, Example, Floats, ForwardBackwardOutput, Lora, LossName
+from rtl_agent.backends.engine.losses import Config, Loss, complete, find_loss, target_logprobs
 from rtl_agent.backends.engine.microbatches import Microbatch, check, microbatches
-from rtl_agent.backends.engine.network import hidden_states
 from rtl_agent.backends.engine.optimizer import Optimizer
-from rtl_agent.backends.engine.parameters import Parameters
-from rtl_agent.backends.engine.sampler import Sampler
-from rtl_agent.backends.engine.target_logprobs import target_logprobs
-from rtl_agent.backends.engine.weights import HEAD, Weights
+from rtl_agent.backends.engine.qwen3 import checkpoints
+from rtl_agent.backends.engine.qwen3.inference_model import InferenceModel
+from rtl_agent.backends.engine.qwen3.network import BaseModel, hidden_states
+from rtl_agent.backends.engine.qwen3.parameters import Parameters
+from rtl_agent.backends.engine.qwen3.snapshot import Qwen3Snapshot
+from rtl_agent.backends.engine.qwen3.weights import HEAD, Weights
 
 
-class TorchModel:
+class Qwen3TrainedModel:
     """`publish` makes frozen weights a snapshot that the engine's sampling thread serves.
 
     `gradients` is what has added up since the last step, by parameter name; None when nothing has.
     """
 
-    def __init__(self, base: BaseModel, lora: Lora, publish: Callable[[FrozenModel], Sampler]) -> None:
+    def __init__(self, base: BaseModel, lora: Lora, publish: Callable[[InferenceModel], Qwen3Snapshot]) -> None:
         self.base = base.name
         self.lora = lora
         self._model = base
@@ -39,7 +37,7 @@ class TorchModel:
 
     def forward_backward(
         self, examples: Sequence[Example], loss: LossName, config: Mapping[str, float], *, forward_only: bool = False
-    ) -> Passed:
+    ) -> ForwardBackwardOutput:
         chosen = find_loss(loss)
         settings = complete(loss, chosen, config)
         check(examples, chosen, self._model.config)
@@ -54,7 +52,9 @@ class TorchModel:
         finally:
             for value in self._parameters.values.values():
                 value.grad = None
-        return Passed(logprobs, loss_sum, {"tokens": float(sum(len(example.tokens) for example in examples))})
+        return ForwardBackwardOutput(
+            logprobs, loss_sum, {"tokens": float(sum(len(example.tokens) for example in examples))}
+        )
 
     def _pass(
         self, batch: Microbatch, examples: Sequence[Example], loss: Loss, config: Config, logprobs: list[Floats]
@@ -102,8 +102,8 @@ class TorchModel:
         self.gradients = None
         return self._optimizer.step(gradients, adam)
 
-    def snapshot(self) -> Sampler:
-        return self._publish(FrozenModel(self._model, self._parameters.merged()))
+    def snapshot(self) -> Qwen3Snapshot:
+        return self._publish(InferenceModel(self._model, self._parameters.merged()))
 
     def save(self, directory: Path, *, optimizer: bool) -> None:
         checkpoints.save(directory, self._parameters, self._optimizer if optimizer else None)

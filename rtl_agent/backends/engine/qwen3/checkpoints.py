@@ -1,4 +1,4 @@
-"""Checkpoints on disk: safetensors and one JSON file, complete or not there at all.
+"""CheckpointStore on disk: safetensors and one JSON file, complete or not there at all.
 
 Adapters carry PEFT's names (adapter_model.safetensors), whole models Hugging Face's (model.safetensors).
 """
@@ -19,8 +19,8 @@ from safetensors.torch import save as to_bytes
 
 from rtl_agent.backends.engine.contract import EngineError, Lora
 from rtl_agent.backends.engine.optimizer import Optimizer
-from rtl_agent.backends.engine.parameters import ALPHA, Parameters
-from rtl_agent.backends.engine.weights import Weights
+from rtl_agent.backends.engine.qwen3.parameters import ALPHA, Parameters
+from rtl_agent.backends.engine.qwen3.weights import Weights
 
 FORMAT = 1
 ABOUT = "checkpoint.json"

@@ -1,4 +1,4 @@
-"""The owner's side of a server in a process of its own: start it, know that it lives, end it."""
+"""The owner's side of a server in a process of its own: start it, know whether it lives, end it."""
 
 import contextlib
 import json
@@ -8,10 +8,42 @@ import sys
 import threading
 import time
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from rtl_agent.backends.server.obituary import Obituary
-from rtl_agent.backends.server.process import Settings
+from rtl_agent.backends.server.process import ServerSettings
+
+NOT_FOUND = 404  # final for every kind of request; 5xx and 410 would be tried again
+
+
+class DeadServerResponder:
+    def __init__(self, host: str, port: int, sentence: str) -> None:
+        body = json.dumps({"error": sentence, "category": "server"}).encode()
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def answer(self) -> None:
+                self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                self.send_response(NOT_FOUND)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            do_GET = do_POST = do_PUT = do_DELETE = answer
+
+            def log_message(self, format: str, *args: object) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer((host, port), Handler)
+        self._server.daemon_threads = True
+        threading.Thread(target=self._server.serve_forever, name="dead server responder", daemon=True).start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
 
 START_SECONDS = 180.0  # importing torch takes 7 s on two loaded cores, and more than a minute from a cold disk
 END_SECONDS = 10.0
@@ -23,17 +55,17 @@ class ServerDied(Exception):
     """The server process is gone; the message has the last lines of its log."""
 
 
-class Child:
+class EmbeddedServer:
     """Started by a thread of its own that then waits for it: the kernel's parent-death signal follows that thread, and
-    a server that dies by itself gets an obituary on its port."""
+    a server that dies by itself gets a responder on its port that says so."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: ServerSettings) -> None:
         self._settings = replace(settings, owner=os.getpid())
         self.log = Path(settings.state) / LOG
         self.port = 0
         self._process: subprocess.Popen[str] | None = None
         self._closing = False
-        self._obituary: Obituary | None = None
+        self._responder: DeadServerResponder | None = None
         self._up, self._down = threading.Event(), threading.Event()
         self.died: str | None = None
         self._error: Exception | None = None
@@ -94,12 +126,12 @@ class Child:
         how = f"by signal {-code}" if code < 0 else f"with exit code {code}"
         self.died = f"the embedded server (process {process.pid}) ended {how}.{self._tail()}"
         if self.port:
-            self._bury()
+            self._answer_for_the_dead()
 
-    def _bury(self) -> None:
+    def _answer_for_the_dead(self) -> None:
         for _ in range(50):
             try:
-                self._obituary = Obituary(self._settings.host, self.port, self.died or "")
+                self._responder = DeadServerResponder(self._settings.host, self.port, self.died or "")
                 return
             except OSError:
                 time.sleep(0.1)
@@ -117,9 +149,9 @@ class Child:
     def close(self) -> None:
         """Asks it to end, and ends it. Safe to call again."""
         self._closing = True
-        if self._obituary:
-            self._obituary.close()
-            self._obituary = None
+        if self._responder:
+            self._responder.close()
+            self._responder = None
         process = self._process
         if process is None or process.poll() is not None:
             return

@@ -10,8 +10,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from rtl_agent.backends.engine.config import ModelConfig
 from rtl_agent.backends.engine.contract import EngineError
+from rtl_agent.backends.engine.qwen3.config import ModelConfig
 
 EMBED = "model.embed_tokens"
 HEAD = "lm_head"

@@ -1,17 +1,21 @@
-"""The Qwen3 network over whole sequences: what training, prefill and scoring run.
+"""The Qwen3 network over whole sequences (training, prefill, scoring), and a base model that is read once.
 
 Sequences are padded on the right: attention is causal, so that padding never reaches a real position.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from rtl_agent.backends.engine.config import ModelConfig
-from rtl_agent.backends.engine.weights import NORM, layer
+from rtl_agent.backends.engine.contract import ModelInfo
+from rtl_agent.backends.engine.qwen3.config import ModelConfig, read_config
+from rtl_agent.backends.engine.qwen3.weights import NORM, Weights, layer, read_weights
+from rtl_agent.backends.engine.stop_conditions import TokenDecoder
 
 Named = Callable[[str, Tensor], Tensor]
 """Applies the projection, or the norm, of that name."""
@@ -80,3 +84,33 @@ def hidden_states(
         gated = F.silu(project(f"{here}.mlp.gate_proj", h)) * project(f"{here}.mlp.up_proj", h)
         x = x + project(f"{here}.mlp.down_proj", gated)
     return norm(NORM, x)
+
+
+@dataclass(frozen=True)
+class BaseModel:
+    name: str
+    directory: Path
+    config: ModelConfig
+    weights: Weights
+    rope: Rope
+    device: torch.device
+
+    @cached_property
+    def decoder(self) -> TokenDecoder:
+        """Read when a request first stops on text: token-only work needs no tokenizer."""
+        return TokenDecoder(self.directory)
+
+    @property
+    def info(self) -> ModelInfo:
+        return model_info(self.name, self.config)
+
+
+def model_info(name: str, config: ModelConfig) -> ModelInfo:
+    return ModelInfo(name, config.vocabulary, config.context, config.parameters, config.end_tokens)
+
+
+def read_base(name: str, directory: Path, device: torch.device) -> BaseModel:
+    config = read_config(directory)
+    return BaseModel(
+        name, directory, config, read_weights(directory, config, device), rope_table(config, device), device
+    )

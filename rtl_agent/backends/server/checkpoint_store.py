@@ -1,4 +1,4 @@
-"""Checkpoints on disk: `tinker://<run>/weights/<name>` and `tinker://<run>/sampler_weights/<name>`.
+"""CheckpointStore on disk: `tinker://<run>/weights/<name>` and `tinker://<run>/sampler_weights/<name>`.
 
     <state>/<run>/run.json                          what was trained: base model, LoRA, metadata
     <state>/<run>/<kind>/<name>/current.json        which version holds, when it was written
@@ -75,7 +75,7 @@ def address(run: str, kind: Kind, name: str) -> Address:
     return Address(run, kind, name)
 
 
-class Checkpoints:
+class CheckpointStore:
     """Below one directory. Several threads write, each its own run; readers see whole checkpoints."""
 
     def __init__(self, state: Path) -> None:

@@ -6,9 +6,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from rtl_agent.backends.engine.base import BaseModel
 from rtl_agent.backends.engine.contract import EngineError, Lora
-from rtl_agent.backends.engine.weights import ATTENTION, EMBED, HEAD, MLP, Weights, layer
+from rtl_agent.backends.engine.qwen3.network import BaseModel
+from rtl_agent.backends.engine.qwen3.weights import ATTENTION, EMBED, HEAD, MLP, Weights, layer
 
 ALPHA = 32.0
 """As Tinker and PEFT have it: an adapter's product is scaled by ALPHA / rank."""
