@@ -59,11 +59,11 @@ def resume(
 @app.command("presets")
 def presets() -> None:
     """List the presets with the options that they set."""
-    _print(presets_text(console.wrap_width()))
+    _print(presets_text(_width()))
 
 
 def ensure_packages() -> None:
-    """Say what to install where the `train` extra is missing. Looks for the packages only: to import torch takes seconds."""
+    """Say what to install where the `train` extra is missing; to import torch would take seconds."""
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
         console.say_error(
@@ -110,7 +110,12 @@ def _help(mode: Mode, words: list[str]) -> None:
     except TrainingError as error:
         console.say_error(str(error))
         sys.exit(error.exit_code)
-    _print(help_text(mode, choice, console.wrap_width()))
+    _print(help_text(mode, choice, _width()))
+
+
+def _width() -> int | None:
+    """Of the terminal; in a pipe lines are not wrapped, so that `grep` finds whole ones."""
+    return console.out.width if console.out.is_terminal else None
 
 
 def _print(lines: Iterable[str]) -> None:

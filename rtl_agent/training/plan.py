@@ -10,11 +10,13 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from rtl_agent.training.config import MODES, Config, Mode, NamedOption, options_for
+from rtl_agent.options import NamedOption
+from rtl_agent.training.config import MODES, Config, Mode, options_for
 from rtl_agent.training.parse import COMMAND_LINE, EARLIER_START, Choice
 from rtl_agent.training.presets import PRESETS
 
 HELP_COLUMN = 34
+PROSE_WIDTH = 80  # where there is no terminal to ask
 _SAID_APART = ("student", "teacher", "backend", "log_path", "behavior_if_log_dir_exists")
 _PLACES = {"embedded": "embedded, on this machine", "tinker": "tinker, Thinking Machines' cloud"}
 
@@ -77,20 +79,22 @@ def written(known: NamedOption, config: Config) -> str:
 def _text(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float) and float(f"{value:g}") == value:
+        return f"{value:g}"
+    return "none" if value is None else str(value)
 
 
 def help_text(mode: Mode, choice: Choice, width: int | None) -> Iterator[str]:
     """Every option by its group, with the value that it has in this choice. Lines are wrapped to `width`, if given."""
     yield f"Usage: rtl-agent train {mode} [preset=NAME] [key=value ...]"
     yield ""
-    yield MODES[mode]
+    yield from _wrapped(MODES[mode], width or PROSE_WIDTH)
     why = "" if choice.named else f", which the student {choice.config.student} chooses"
     yield from _wrapped(
         f"Shown are the values of preset {choice.preset}{why}; * marks what differs from the option's own default. "
         f"Presets: {', '.join(PRESETS)} (`rtl-agent train presets` lists what they set). An option can be written with "
         "its group, too: optim.max_steps=20 is max_steps=20.",
-        width,
+        width or PROSE_WIDTH,
     )
     group = ""
     for known in options_for(mode):
@@ -98,7 +102,7 @@ def help_text(mode: Mode, choice: Choice, width: int | None) -> Iterator[str]:
             group = known.group
             about = type(getattr(choice.config, group)).__doc__ or ""
             yield ""
-            yield f"{group}: {about.splitlines()[0]}"
+            yield from _wrapped(f"{group}: {about.splitlines()[0]}", width or PROSE_WIDTH)
         star = " *" if known.of(choice.config) != known.default else ""
         first = f"  {written(known, choice.config)}{star}"
         yield from _beside(first, _meaning(known), width)
@@ -115,12 +119,15 @@ def presets_text(width: int | None) -> Iterator[str]:
     yield from _wrapped(
         "preset=NAME chooses one. Without it the student does: rtl-agent/* takes `small`, every other model `none`. "
         "Options of the command line go over it.",
-        width,
+        width or PROSE_WIDTH,
     )
     for name, preset in PRESETS.items():
         yield ""
-        yield f"{name}: {preset.about}"
-        yield from _wrapped(" ".join(f"{key}={_text(value)}" for key, value in preset.options.items()), width, "  ")
+        yield from _wrapped(f"{name}: {preset.about}", width or PROSE_WIDTH)
+        if not preset.options:
+            continue
+        words = (f"{key}={_text(value)}" for key, value in preset.options.items())
+        yield from _wrapped(" ".join(words), width, "  ")
 
 
 def _beside(first: str, meaning: str, width: int | None) -> Iterator[str]:
