@@ -11,7 +11,6 @@ from rich.table import Table
 
 from rtl_agent.cli import console
 from rtl_agent.cli.demo_grade import demo_grade
-from rtl_agent.cli.interfaces import read_interfaces
 from rtl_agent.cli.runs import exam_table
 from rtl_agent.cli.train import ensure_packages, train_as_planned
 from rtl_agent.report import CRITERIA, write_report
@@ -59,7 +58,7 @@ def demo(
     checked = criteria(read_run(path), found)
     console.out.print(_criteria(checked))
     write_whole(path / CRITERIA, json.dumps([asdict(one) for one in checked], indent=1).encode())
-    minutes, page = (time.monotonic() - began) / 60, write_report(path, read_interfaces=read_interfaces).page
+    minutes, page = (time.monotonic() - began) / 60, write_report(path).page
     console.out.print(f"{minutes:.1f} minutes. Look at what it wrote, before and after: {page}", highlight=False)
     console.out.print(
         f"Ask it more:  rtl-agent eval generated --model {path} --checkpoint last\n"

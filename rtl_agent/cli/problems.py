@@ -27,11 +27,11 @@ from rtl_agent.cli.console import (
     Timeout,
 )
 from rtl_agent.grading import Grade, Grader, Outcome, Validation, validate_problem
-from rtl_agent.problems import NEEDS_IN_WORDS, Needs, Problem, Selection, Split, split_of
+from rtl_agent.problems import NEEDS_IN_WORDS, Needs, Problem, Selection, Split, as_record, split_of
 from rtl_agent.problems.generate import (
     Instance,
     UnknownFamily,
-    as_record,
+    as_problem,
     habitual_answer,
     identifier,
     instances,
@@ -223,7 +223,7 @@ GeneratedSide = Annotated[Split, typer.Option("--split", help="Train, or held-ou
 def generate(seed: Seed = 0, count: Count = 10, families: Families = None, split: GeneratedSide = Split.TRAIN) -> None:
     """Write problems of the generated families to stdout: JSONL in CVDP's form, with harness and reference."""
     for instance in _generated(seed, count, families, split):
-        typer.echo(json.dumps(as_record(instance)))
+        typer.echo(json.dumps(as_record(as_problem(instance))))
 
 
 @app.command()

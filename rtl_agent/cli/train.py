@@ -10,7 +10,6 @@ from typing import Annotated
 import typer
 
 from rtl_agent.cli import console
-from rtl_agent.cli.interfaces import read_interfaces
 from rtl_agent.report import write_report
 from rtl_agent.training.config import Mode
 from rtl_agent.training.errors import TrainingError
@@ -99,7 +98,7 @@ def _train_new(mode: Mode, words: list[str]) -> None:
 
 def _train(choose_it: Callable[[], Choice]) -> None:
     path = train_as_planned(choose_it)
-    page = write_report(path, read_interfaces=read_interfaces).page
+    page = write_report(path).page
     console.err.print(f"report: {page}", highlight=False, markup=False)
     typer.echo(path)
 

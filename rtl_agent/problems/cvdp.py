@@ -1,26 +1,21 @@
-"""CVDP JSONL -> `Problem`: v1.0.x and v1.1.0, agentic and not, open, commercial and comprehension."""
+"""CVDP JSONL <-> `Problem`: v1.0.x and v1.1.0, agentic and not, open, commercial and comprehension."""
 
+import difflib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from rtl_agent.problems.cocotb_version import cocotb_version_of
-from rtl_agent.problems.compose import COMPOSE_FILE, read_services
-from rtl_agent.problems.errors import BadField, BadRecord, NoSuchProblems
-from rtl_agent.problems.harness import Harness
-from rtl_agent.problems.patch import PatchError, apply_patch
-from rtl_agent.problems.paths import why_unsafe
-from rtl_agent.problems.problem import Kind, Needs, Problem
+from rtl_agent.problems.harness import COMPOSE_FILE, needs_of, read_harness
+from rtl_agent.problems.problem import BadField, BadRecord, Kind, NoSuchProblems, Problem, family_of, why_unsafe
 
-_ID = re.compile(r"(?:cvdp_(?:copilot|agentic)|rtl)_(?P<family>.+)_(?:\d{4}|[0-9a-f]{12})")
-_COMMERCIAL = re.compile(r"__VERIF_EDA_IMAGE__|__LICENSE_NETWORK__|licnetwork")
+OnBad = Callable[[BadRecord], None]
+_HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_NO_NEWLINE = "\\ No newline at end of file"
 
 
-def read_problems(
-    path: Path, *, skip_bad: bool = False, on_bad: Callable[[BadRecord], None] | None = None
-) -> list[Problem]:
+def read_problems(path: Path, *, skip_bad: bool = False, on_bad: OnBad | None = None) -> list[Problem]:
     """Every problem of a JSONL file, or of all JSONL files in a folder.
 
     A bad line raises `BadRecord`; with `skip_bad` it is handed to `on_bad` and left out.
@@ -29,14 +24,14 @@ def read_problems(
     if not files:
         raise NoSuchProblems(f"{path} has no *.jsonl files")
     problems: list[Problem] = []
+    seen: dict[str, str] = {}
     for file in files:
-        seen: dict[str, int] = {}
         for number, line in _lines(file):
             try:
                 problem = _parse_line(line, file)
                 if problem.id in seen:
-                    raise BadField("id", f"{problem.id} stands on line {seen[problem.id]} already")
-                seen[problem.id] = number
+                    raise BadField("id", f"{problem.id} was already defined at {seen[problem.id]}")
+                seen[problem.id] = f"{file}:{number}"
                 problems.append(problem)
             except BadField as bad:
                 record = BadRecord(file, number, bad.field, bad.reason)
@@ -65,46 +60,58 @@ def _parse_line(line: bytes, file: Path) -> Problem:
     except UnicodeDecodeError as error:
         raise BadField("line", f"is not UTF-8 at byte {error.start}") from error
     except (ValueError, RecursionError) as error:  # a number of 5,000 digits is a ValueError of its own
-        raise BadField("line", f"is no JSON: {error}") from error
+        raise BadField("line", f"is not valid JSON: {error}") from error
     if not isinstance(record, dict):
-        raise BadField("line", "is no JSON object")
+        raise BadField("line", "is not a JSON object")
     return parse_record(record, source=str(file))
 
 
 def parse_record(record: Mapping[str, Any], *, source: str = "") -> Problem:
     """One record, in either of CVDP's two shapes."""
     identifier = _text(record, "id")
-    match = _ID.fullmatch(identifier)
-    if match is None:
-        raise BadField("id", f"{identifier!r} is not <set>_<topic>_<four digits>")
+    family = family_of(identifier)
     category, difficulty = _categories(record)
     agentic = "input" not in record
     inputs = record if agentic else _mapping(record, "input")
     context = _files(inputs, "context", "context" if agentic else "input.context")
     targets, reference = _agentic_targets(record, context) if agentic else _single_shot_targets(record)
     harness_files = _harness_files(record)
-    needs = _needs(harness_files)
     answer = None if agentic else _mapping(record, "output").get("response")
     return Problem(
         id=identifier,
-        family=match["family"],
+        family=family,
         category=category,
         difficulty=difficulty,
         kind=Kind.AGENTIC if agentic else Kind.SINGLE_SHOT,
-        needs=needs,
+        needs=needs_of(harness_files),
         prompt=_text(inputs, "prompt", "prompt" if agentic else "input.prompt"),
         context=context,
         targets=targets,
-        harness=Harness(
-            files=harness_files,
-            services=read_services(harness_files) if needs is not Needs.TEXT else (),
-            cocotb_version=cocotb_version_of(harness_files),
-        ),
+        harness=read_harness(harness_files),
         reference=reference,
         system_message=record.get("system_message") if isinstance(record.get("system_message"), str) else None,
         answer=answer if isinstance(answer, str) and answer else None,
         source=source,
     )
+
+
+def as_record(problem: Problem) -> dict[str, Any]:
+    """A problem as a line of a CVDP data set; `parse_record` reads it back."""
+    reference = problem.reference if problem.reference is not None else dict.fromkeys(problem.targets, "")
+    golden = {target: reference[target] for target in problem.targets}
+    head = {"id": problem.id, "categories": [problem.category, problem.difficulty]}
+    if problem.kind is Kind.AGENTIC:
+        given = problem.context
+        patch = {path: text and make_patch(given.get(path, ""), text) for path, text in golden.items()}
+        system = {} if problem.system_message is None else {"system_message": problem.system_message}
+        files = {"context": dict(given), "patch": patch, "harness": dict(problem.harness.files)}
+        return {**head, **system, "prompt": problem.prompt, **files}
+    return {
+        **head,
+        "input": {"prompt": problem.prompt, "context": dict(problem.context)},
+        "output": {"response": problem.answer or "", "context": golden},
+        "harness": {"files": dict(problem.harness.files)},
+    }
 
 
 def _single_shot_targets(record: Mapping[str, Any]) -> tuple[tuple[str, ...], dict[str, str] | None]:
@@ -122,14 +129,6 @@ def _agentic_targets(
         return tuple(patches), {path: apply_patch(context.get(path, ""), diff) for path, diff in patches.items()}
     except PatchError as error:
         raise BadField("patch", str(error)) from error
-
-
-def _needs(harness_files: Mapping[str, str]) -> Needs:
-    if not harness_files:
-        return Needs.TEXT
-    if any(_COMMERCIAL.search(text) for text in harness_files.values()):
-        return Needs.COMMERCIAL
-    return Needs.OPEN_TOOLS
 
 
 def _harness_files(record: Mapping[str, Any]) -> dict[str, str]:
@@ -175,3 +174,65 @@ def _files(record: Mapping[str, Any], key: str, field: str) -> dict[str, str]:
         if not isinstance(text, str):
             raise BadField(f"{field}[{path!r}]", "should be text")
     return dict(value)
+
+
+class PatchError(ValueError):
+    """The diff does not fit the text it should change."""
+
+
+def make_patch(old: str, new: str) -> str:
+    """The hunks that `apply_patch` needs to make `new` of `old`."""
+    lines = list(difflib.unified_diff(old.splitlines(keepends=True), new.splitlines(keepends=True), n=3))
+    return "".join(line if line.endswith("\n") else f"{line}\n{_NO_NEWLINE}\n" for line in lines[2:])
+
+
+def apply_patch(original: str, diff: str) -> str:
+    """The text after `diff`. Every context and removed line must match exactly: a reference is not guessed at."""
+    source = original.splitlines(keepends=True)
+    result: list[str] = []
+    at = 0  # lines of `source` that are already in `result` or removed
+    lines = diff.splitlines(keepends=True)
+    index = 0
+    while index < len(lines):
+        if lines[index].startswith(("--- ", "+++ ", "diff ", "index ")) or not lines[index].strip():
+            index += 1
+            continue
+        header = _HUNK.match(lines[index])
+        if header is None:
+            raise PatchError(f"line {index + 1} of the diff is not a hunk header: {lines[index].rstrip()!r}")
+        old_start, old_count = int(header[1]), int(header[2] or 1)
+        new_count = int(header[4] or 1)
+        start = old_start if old_count == 0 else old_start - 1
+        if not at <= start <= len(source):
+            raise PatchError(f"a hunk starts at line {old_start} of a text with {len(source)} lines")
+        result += source[at:start]
+        at = start
+        index += 1
+        while (old_count or new_count) and index < len(lines):
+            mark, text = lines[index][:1], lines[index][1:]
+            if mark == "\\":
+                index += 1
+                continue
+            if mark in ("\n", "\r"):  # an empty context line that lost its leading space
+                mark, text = " ", lines[index]
+            if mark in (" ", "-"):
+                if at >= len(source) or source[at].rstrip("\r\n") != text.rstrip("\r\n"):
+                    found = source[at].rstrip("\r\n") if at < len(source) else "the end of the file"
+                    raise PatchError(f"line {at + 1} should be {text.rstrip()!r} but is {found!r}")
+                if mark == " ":
+                    result.append(source[at])
+                    new_count -= 1
+                at += 1
+                old_count -= 1
+            elif mark == "+":
+                last = index + 1 < len(lines) and lines[index + 1].startswith(_NO_NEWLINE)
+                result.append(text.rstrip("\r\n") if last else text.rstrip("\r\n") + "\n")
+                new_count -= 1
+            else:
+                raise PatchError(f"line {index + 1} of the diff starts with {mark!r}")
+            index += 1
+        if old_count > 0 or new_count > 0:
+            raise PatchError("the last hunk is cut short")
+        while index < len(lines) and lines[index].startswith("\\"):
+            index += 1
+    return "".join(result + source[at:])
