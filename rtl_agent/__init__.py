@@ -1,5 +1,7 @@
 """Train language models to write RTL that obeys its specification, and grade it with real EDA tools in a sandbox.
 
+::
+
     import rtl_agent as ra
 
     problem = ra.load_problems("bundled")[0]
