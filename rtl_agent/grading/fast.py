@@ -51,19 +51,19 @@ class FastPath:
             "cpu_seconds": int(self._timeout) + 1,
             "file_bytes": 64 * MIB,
         }
-        async with self._warm_box(problem.harness.flavour) as box:
+        async with self._warm_box(problem.harness.cocotb_version) as box:
             answer = await box.run(job)
         return _as_run(problem, service, submission, answer)
 
     @asynccontextmanager
-    async def _warm_box(self, flavour: str) -> AsyncIterator[WarmBox]:
-        idle = self._idle.setdefault(flavour, [])
+    async def _warm_box(self, cocotb_version: str) -> AsyncIterator[WarmBox]:
+        idle = self._idle.setdefault(cocotb_version, [])
         while idle and idle[-1].outdated:
             await idle.pop().aclose()
         if idle:
             box = idle.pop()
         else:
-            box = WarmBox(self._sandbox, self._toolchain, flavour)
+            box = WarmBox(self._sandbox, self._toolchain, cocotb_version)
             await box.start()
         try:
             yield box
