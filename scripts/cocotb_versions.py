@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from rtl_agent.problems import Flavour, Needs, Problem, read_problems
-from rtl_agent.problems.flavour import TABLE, Decision, Sign, Weight, decide
+from rtl_agent.problems import CocotbVersion, Needs, Problem, read_problems
+from rtl_agent.problems.cocotb_version import TABLE, Decision, Sign, Weight, decide
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "cocotb-versions.md"
 BEGIN = "<!-- written by scripts/cocotb_versions.py from here on -->"
@@ -28,7 +28,7 @@ def signs() -> Iterator[str]:
 
 def meetings(problems: Sequence[Problem]) -> Iterator[str]:
     decisions = {problem.id: decide(problem.harness.files) for problem in problems}
-    chosen = Counter(decision.flavour.value for decision in decisions.values())
+    chosen = Counter(decision.cocotb_version.value for decision in decisions.values())
     yield "## CVDP's development part"
     yield ""
     yield f"{len(problems)} problems: " + ", ".join(f"{count} on {name}" for name, count in chosen.most_common()) + "."
@@ -46,8 +46,8 @@ def meetings(problems: Sequence[Problem]) -> Iterator[str]:
     yield "| problem | for 1.9.2 | for 2.0.1 | decided | by |"
     yield "| --- | --- | --- | --- | --- |"
     for name, decision in sorted(both.items()):
-        sides = [", ".join(map(_named, decision.favouring(flavour))) for flavour in Flavour]
-        yield f"| {name} | {sides[0]} | {sides[1]} | {decision.flavour} | {decision.reason} |"
+        sides = [", ".join(map(_named, decision.favouring(cocotb_version))) for cocotb_version in CocotbVersion]
+        yield f"| {name} | {sides[0]} | {sides[1]} | {decision.cocotb_version} | {decision.reason} |"
 
 
 def _meet(decision: Decision) -> bool:

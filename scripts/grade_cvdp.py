@@ -5,7 +5,7 @@
 Every submission is graded on both paths, exact and fast, and every difference between them is listed.
 
 No outcome may be `error`: whatever a harness does, the grader must come to a verdict. The table also counts the
-problems whose cocotb tests really started, by flavour: a harness that never starts fails everything.
+problems whose cocotb tests really started, by cocotb_version: a harness that never starts fails everything.
 Each finished problem is a line of the JSONL named by --resume, so that an interrupted run goes on where it was.
 """
 
@@ -37,7 +37,7 @@ def as_row(problem: Problem, trial: str, grade: Grade) -> dict[str, Any]:
         "path_reason": grade.path_reason,
         "tests": [(test.service, test.item, test.name, test.passed, test.message) for test in grade.tests],
         "kind": problem.kind,
-        "flavour": problem.harness.flavour,
+        "cocotb_version": problem.harness.cocotb_version,
         "trial": trial,
         "outcome": grade.outcome,
         "simulations": len(grade.simulations),
@@ -120,8 +120,8 @@ def table(both: Sequence[dict[str, Any]], timeout: float) -> str:
             continue
         outcomes = Counter(row["outcome"] for row in own)
         cells = [str(outcomes.get(outcome, 0)) for outcome in ("passed", "failed", "invalid", "error")]
-        for flavour in ("2.0.1", "1.9.2"):
-            of_flavour = [row for row in own if row["flavour"] == flavour]
+        for cocotb_version in ("2.0.1", "1.9.2"):
+            of_flavour = [row for row in own if row["cocotb_version"] == cocotb_version]
             started = sum(row["simulations"] > 0 for row in of_flavour)
             cells.append(f"{started} of {len(of_flavour)}")
         lines.append(f"| {trial} | {' | '.join(cells)} |")

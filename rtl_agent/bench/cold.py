@@ -101,7 +101,7 @@ class Cold:
         imported, and there is nothing to compare.
         """
         limits = Limits(wall_seconds=seconds, cpu_seconds=seconds)
-        tools = self._toolchain.env(problem.harness.flavour)
+        tools = self._toolchain.env(problem.harness.cocotb_version)
         done = []
         async with self._laid_out(problem, submission) as box:
             await box.write(f"{_ALIAS_PLACE}/sitecustomize.py", _ALIAS.encode())
@@ -146,13 +146,13 @@ class Cold:
 
     def _env(self, problem: Problem) -> Mapping[str, str]:
         service = problem.harness.services[0]
-        tools = self._toolchain.env(problem.harness.flavour)
+        tools = self._toolchain.env(problem.harness.cocotb_version)
         return {"LANG": "C.UTF-8", **service.env, **tools, "HOME": RUNDIR}
 
     @asynccontextmanager
     async def _laid_out(self, problem: Problem, submission: Submission) -> AsyncIterator[Box]:
         tools = self._toolchain
-        mounts = tools.mounts(problem.harness.flavour)
+        mounts = tools.mounts(problem.harness.cocotb_version)
         spec = BoxSpec(mounts=mounts, writable=("/code", "/src"), links=tools.links(), disk_bytes=64 * MIB)
         async with self._sandbox.open(spec) as box:
             everything = {**problem.context, **problem.harness.files, **submission.files}

@@ -53,7 +53,7 @@ async def measure(
     cold = Cold(BubblewrapSandbox(1), toolchain)
     found = []
     async with Grader(jobs=1, path=Path.AUTO, toolchain=toolchain, timeout_seconds=SECONDS) as grader:
-        for problem in {problem.harness.flavour: problem for problem in problems}.values():
+        for problem in {problem.harness.cocotb_version: problem for problem in problems}.values():
             await grader.grade(problem, _given(problem), as_given=True)  # starts what stays warm
         for problem in problems:
             row = known.get(problem.id) or await _one(cold, grader, problem)

@@ -4,7 +4,7 @@ import itertools
 from dataclasses import replace
 
 from rtl_agent.grading import Submission, submit
-from rtl_agent.problems import Flavour, Harness, Kind, Needs, Problem, Service, load_problems
+from rtl_agent.problems import CocotbVersion, Harness, Kind, Needs, Problem, Service, load_problems
 
 ARBITER = "rtl_fixed_priority_arbiter_0001"
 GRAY = "rtl_gray_counter_0001"
@@ -63,7 +63,7 @@ def inverter() -> Problem:
         prompt="Invert.",
         context={},
         targets=("rtl/dut.sv",),
-        harness=Harness({"src/test_runner.py": _RUNNER, "src/checks.py": _CHECKS}, (service,), Flavour.COCOTB_2),
+        harness=Harness({"src/test_runner.py": _RUNNER, "src/checks.py": _CHECKS}, (service,), CocotbVersion.V2),
         reference={"rtl/dut.sv": _DESIGN},
     )
 

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rtl_agent.backends.watch import while_alive
+from rtl_agent.backends.connect import while_alive
 from rtl_agent.envs import live_grader, warnings_for
 from rtl_agent.envs.agentic import workshop
 from rtl_agent.evaluation.ask_all import Lost, ask_all
@@ -138,8 +138,8 @@ def default_out(settings: Settings) -> Path:
 def _versions(toolchain: Toolchain, problems: Sequence[Problem]) -> dict[str, str]:
     """Of every tool; cocotb's generations side by side where the problems need both."""
     found: dict[str, list[str]] = {}
-    for flavour in sorted({problem.harness.flavour for problem in problems}):
-        for name, version in toolchain.versions(flavour).items():
+    for cocotb_version in sorted({problem.harness.cocotb_version for problem in problems}):
+        for name, version in toolchain.versions(cocotb_version).items():
             found.setdefault(name, []).append(version)
     return {name: ", ".join(dict.fromkeys(versions)) for name, versions in found.items()}
 

@@ -13,7 +13,7 @@ import tinker
 from rtl_agent.backends.connect import EMBEDDED, CannotConnect, Connection, connect
 from rtl_agent.backends.engine.contract import EngineError
 from rtl_agent.backends.models.registry import OWN, model_directory
-from rtl_agent.backends.server.child import ServerDied
+from rtl_agent.backends.server.embedded import ServerDied
 from rtl_agent.envs import NoTokenizer, UnknownRenderer, default_renderer, renderer_for, tokenizer_for
 from rtl_agent.envs.dialects import UnknownDialect
 from rtl_agent.evaluation.endpoint import Endpoint

@@ -15,7 +15,7 @@ from rtl_agent.envs.dialects.qwen import brief_tools_text, tools_text
 from rtl_agent.envs.failures import failures
 from rtl_agent.evaluation.rules import AGENTIC, Rules
 from rtl_agent.grading import Diagnostic, Grade, Outcome, Stage, StageName, TestResult
-from rtl_agent.problems import Flavour, Harness, Kind, Needs, Problem
+from rtl_agent.problems import CocotbVersion, Harness, Kind, Needs, Problem
 from rtl_agent.prompts import messages, refine_message
 
 CATEGORIES = tuple(f"cid{number:03}" for number in range(1, 22))  # CVDP's are below 17
@@ -67,5 +67,5 @@ def _problem(category: str, kind: Kind, targets: tuple[str, ...]) -> Problem:
         prompt="Nobody is asked this.",
         context={"docs/a.md": "A file.", "rtl/a.sv": "module a; endmodule"},
         targets=targets,
-        harness=Harness({}, (), Flavour.COCOTB_2),
+        harness=Harness({}, (), CocotbVersion.V2),
     )

@@ -19,7 +19,7 @@ class GradeKeys:
     def key(self, job: GradeJob, fingerprint: Mapping[str, str]) -> str:
         # What was refused beside the files only changes a note, which is written anew for each caller.
         parts = [self._problem(job.problem), job.submission.files, job.seed, job.simulate, fingerprint, self._settings]
-        return _hash(parts)
+        return _hash([*parts, *job.terms])
 
     def _problem(self, problem: Problem) -> str:
         known, digest = self._problems.get(problem.id, (None, ""))
@@ -33,7 +33,7 @@ def _what_reaches_a_box(problem: Problem) -> list[object]:
     """Neither prompt nor reference nor source: a problem reworded keeps its grades."""
     services = [[service.name, service.argv, service.env, service.src_writable] for service in problem.harness.services]
     files = problem.harness.files
-    return [problem.id, problem.context, problem.targets, files, services, problem.harness.flavour.value]
+    return [problem.id, problem.context, problem.targets, files, services, problem.harness.cocotb_version.value]
 
 
 def _hash(content: object) -> str:

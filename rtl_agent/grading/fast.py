@@ -51,19 +51,19 @@ class FastPath:
             "cpu_seconds": int(self._timeout) + 1,
             "file_bytes": 64 * MIB,
         }
-        async with self._warm_box(problem.harness.flavour) as box:
+        async with self._warm_box(problem.harness.cocotb_version) as box:
             answer = await box.run(job)
         return _as_run(problem, service, submission, answer)
 
     @asynccontextmanager
-    async def _warm_box(self, flavour: str) -> AsyncIterator[WarmBox]:
-        idle = self._idle.setdefault(flavour, [])
+    async def _warm_box(self, cocotb_version: str) -> AsyncIterator[WarmBox]:
+        idle = self._idle.setdefault(cocotb_version, [])
         while idle and idle[-1].outdated:
             await idle.pop().aclose()
         if idle:
             box = idle.pop()
         else:
-            box = WarmBox(self._sandbox, self._toolchain, flavour)
+            box = WarmBox(self._sandbox, self._toolchain, cocotb_version)
             await box.start()
         try:
             yield box
@@ -82,11 +82,7 @@ class FastPath:
 def _as_run(problem: Problem, service: Service, submission: Submission, answer: WarmAnswer) -> ServiceRun:
     output = answer.output.encode()
     done = CommandResult(
-        ended=Ended.WALL_TIME
-        if answer.ended == "wall-time"
-        else Ended.EXITED
-        if answer.exit_code >= 0
-        else Ended.SIGNALLED,
+        ended=_ended(answer),
         exit_code=answer.exit_code,
         stdout=output,
         stderr=b"",
@@ -98,3 +94,9 @@ def _as_run(problem: Problem, service: Service, submission: Submission, answer: 
     expected = [name for message in answer.messages if message.get("kind") == "collected" for name in message["items"]]
     verdict, diagnostics = verdict_of(problem, service, submission, expected, answer.messages, done)
     return ServiceRun(verdict, diagnostics, kept_log(done), answer.cpu_seconds, None)
+
+
+def _ended(answer: WarmAnswer) -> Ended:
+    if answer.ended in (Ended.WALL_TIME, Ended.OUTPUT):
+        return Ended(answer.ended)
+    return Ended.EXITED if answer.exit_code >= 0 else Ended.SIGNALLED

@@ -3,7 +3,7 @@
 from rtl_agent.grading.grade import Diagnostic, Stage, StageName
 from rtl_agent.grading.interface import ExpectedInterface, InterfaceChecker, expected_interface
 from rtl_agent.grading.submission import Submission
-from rtl_agent.problems import Flavour, Harness, Problem
+from rtl_agent.problems import CocotbVersion, Harness, Problem
 from rtl_agent.sandbox import Sandbox
 from rtl_agent.toolchain import Toolchain
 
@@ -12,8 +12,10 @@ class InterfaceStage:
     """Remembers what each harness expects: reading it off takes longer than checking a design."""
 
     def __init__(self, sandbox: Sandbox, toolchain: Toolchain) -> None:
-        flavour = Flavour.COCOTB_2  # the environment that has pyslang
-        self._checker = InterfaceChecker(sandbox, toolchain.mounts(flavour), toolchain.harness(flavour).executable)
+        cocotb_version = CocotbVersion.V2  # the environment that has pyslang
+        self._checker = InterfaceChecker(
+            sandbox, toolchain.mounts(cocotb_version), toolchain.harness(cocotb_version).executable
+        )
         self._expected: dict[str, tuple[Harness, tuple[ExpectedInterface, ...]]] = {}
 
     async def check(self, problem: Problem, submission: Submission) -> tuple[Stage, tuple[Diagnostic, ...]]:

@@ -35,8 +35,8 @@ class WarmAnswer:
 class WarmBox:
     """One job at a time. After any fault it is `broken`, and to be closed."""
 
-    def __init__(self, sandbox: Sandbox, toolchain: Toolchain, flavour: str) -> None:
-        self._sandbox, self._toolchain, self.flavour = sandbox, toolchain, flavour
+    def __init__(self, sandbox: Sandbox, toolchain: Toolchain, cocotb_version: str) -> None:
+        self._sandbox, self._toolchain, self.cocotb_version = sandbox, toolchain, cocotb_version
         self._stack = AsyncExitStack()
         self._life: asyncio.Task[CommandResult] | None = None
         self._jobs = 0
@@ -67,10 +67,10 @@ class WarmBox:
             raise
 
     async def _live(self, far: socket.socket) -> CommandResult:
-        flavour = self.flavour
+        cocotb_version = self.cocotb_version
         spec = BoxSpec(
             mounts=(
-                *self._toolchain.mounts(flavour),
+                *self._toolchain.mounts(cocotb_version),
                 Mount(PROBE, PROBE_INSIDE),
                 Mount(self._toolchain.warm_start(), VPI_INSIDE),
             ),
@@ -84,7 +84,7 @@ class WarmBox:
                 far.close()
                 limits = Limits(wall_seconds=LIFE_SECONDS, cpu_seconds=LIFE_SECONDS, keep_bytes=16384)
                 env = {
-                    **self._toolchain.env(flavour),
+                    **self._toolchain.env(cocotb_version),
                     "HOME": "/tmp",
                     "LANG": "C.UTF-8",
                     "PYTHONHASHSEED": "0",

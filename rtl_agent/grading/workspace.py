@@ -26,9 +26,9 @@ async def open_workspace(
     sandbox: Sandbox, toolchain: Toolchain, problem: Problem, service: Service, channel: Channel
 ) -> AsyncIterator[Box]:
     """A fresh box with everything but the targets: context first, harness over it."""
-    flavour = problem.harness.flavour
+    cocotb_version = problem.harness.cocotb_version
     spec = BoxSpec(
-        mounts=(*toolchain.mounts(flavour), Mount(PROBE, PROBE_INSIDE)),
+        mounts=(*toolchain.mounts(cocotb_version), Mount(PROBE, PROBE_INSIDE)),
         writable=("/code", "/src", "/rundir"),
         links=toolchain.links(),
         disk_bytes=256 * MIB,
@@ -76,7 +76,7 @@ def service_env(
         # a tenth of a simulation's CPU.
         "GPI_LOG_LEVEL": "INFO",
         **service.env,
-        **toolchain.env(problem.harness.flavour),
+        **toolchain.env(problem.harness.cocotb_version),
         "HOME": RUNDIR,
         "PWD": RUNDIR,  # a shell sets it, and a warm process has none
         "PYTEST_PLUGINS": "rtl_agent_probe_pytest",

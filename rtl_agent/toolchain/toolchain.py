@@ -33,7 +33,7 @@ class Tool:
 
 @dataclass(frozen=True)
 class Toolchain:
-    """What `find_toolchain` found. A flavour is a cocotb version: "2.0.1" or "1.9.2"."""
+    """What `find_toolchain` found. A cocotb_version is a cocotb version: "2.0.1" or "1.9.2"."""
 
     tools: Mapping[str, Tool]
     harness_pythons: Mapping[str, HarnessPython]
@@ -45,29 +45,29 @@ class Toolchain:
             raise ToolMissing(name)
         return found
 
-    def harness(self, flavour: str) -> HarnessPython:
-        """The Python that harnesses of this flavour run on, or ToolMissing."""
-        found = self.harness_pythons.get(flavour)
+    def harness(self, cocotb_version: str) -> HarnessPython:
+        """The Python that harnesses of this cocotb_version run on, or ToolMissing."""
+        found = self.harness_pythons.get(cocotb_version)
         if found is None:
-            raise ToolMissing("cocotb", f"the harness environment with cocotb {flavour} is not installed")
+            raise ToolMissing("cocotb", f"the harness environment with cocotb {cocotb_version} is not installed")
         return found
 
-    def mounts(self, flavour: str) -> tuple[Mount, ...]:
+    def mounts(self, cocotb_version: str) -> tuple[Mount, ...]:
         """What a box needs beside the system's /usr, all read-only."""
-        harness = self.harness(flavour)
+        harness = self.harness(cocotb_version)
         python = () if _in_usr(harness.prefix) else (Mount(harness.prefix, str(harness.prefix)),)
         own = (Mount(harness.home, harness.inside), Mount(SHIMS, SHIMS_INSIDE))
         return tuple(dict.fromkeys((*own, *self._trees(), *python)))
 
-    def path(self, flavour: str) -> str:
+    def path(self, cocotb_version: str) -> str:
         """PATH inside a box. The shims go first: `pytest` must be the harness's, whatever the system has."""
-        self.harness(flavour)
+        self.harness(cocotb_version)
         own = dict.fromkeys(f"{tree.target}/bin" for tree in self._trees())
         return ":".join((SHIMS_INSIDE, *own, *_SYSTEM_PATH))
 
-    def env(self, flavour: str) -> dict[str, str]:
+    def env(self, cocotb_version: str) -> dict[str, str]:
         """The variables that the tools themselves need inside a box."""
-        return {"PATH": self.path(flavour), "RTL_AGENT_PYTHON": self.harness(flavour).executable}
+        return {"PATH": self.path(cocotb_version), "RTL_AGENT_PYTHON": self.harness(cocotb_version).executable}
 
     def links(self) -> Mapping[str, str]:
         """Links a box needs: the system's Yosys finds its files through /proc/self/exe, and a box has no /proc."""
@@ -89,13 +89,13 @@ class Toolchain:
         assert iverilog.path is not None
         return warm_start_directory(iverilog.path, iverilog.version)
 
-    def versions(self, flavour: str = COCOTB_VERSIONS[0]) -> Mapping[str, str]:
+    def versions(self, cocotb_version: str = COCOTB_VERSIONS[0]) -> Mapping[str, str]:
         """Everything that can change a verdict, for the grade and for the cache's key."""
-        harness = self.harness(flavour)
+        harness = self.harness(cocotb_version)
         programs = {name: self.tools[name].version for name in JUDGES if name in self.tools}
         versions = {
             **{name: version for name, version in programs.items() if version},
-            "cocotb": flavour,
+            "cocotb": cocotb_version,
             "pytest": wheel_version(harness.site_packages, "pytest"),
             "python": harness.python_version,
         }

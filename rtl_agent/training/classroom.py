@@ -63,5 +63,5 @@ def open_classroom(config: Config, sets: ProblemSets, renderer_name: str, grader
         kept, more = fitting(problems, lambda problem: replace(template, problem=problem))
         tests[name] = tuple(kept)
         too_long += more
-    dataset = ProblemDataset(tuple(train), config.batch_size, seed=config.seed, epochs=config.epochs)
+    dataset = ProblemDataset(tuple(train), config.optim.batch_size, seed=config.run.seed, epochs=config.optim.epochs)
     return Classroom(dataset, tests, template, grader, (*sets.left_out, *too_long))

@@ -14,39 +14,43 @@ RecordedEnv = SingleShotEnv | RefineEnv | AgenticEnv
 
 def builder_for(config: Config, problem: Problem, renderer_name: str, context: int) -> GroupBuilder:
     """`context` is the most tokens that the model takes. The first prompt leaves room for one turn at least."""
-    tokens = min(config.episode_tokens or context, context)
-    room = (context if config.env == "single" else tokens) - config.max_tokens
-    most = min(config.max_prompt_tokens or room, room)
-    common = (problem, config.group_size, config.student, renderer_name, config.system, most)
-    if config.env == "refine":
+    tokens = min(config.episode.episode_tokens or context, context)
+    room = (context if config.episode.kind == "single" else tokens) - config.episode.max_tokens
+    most = min(config.episode.max_prompt_tokens or room, room)
+    common = (problem, config.optim.group_size, config.student, renderer_name, system_of(config), most)
+    if config.episode.kind == "refine":
         rules = RefineConfig(
-            rounds=config.rounds,
-            counted=Counted(config.refine_reward),
+            rounds=config.episode.rounds,
+            counted=Counted(config.episode.refine_reward),
             max_tokens=tokens,
-            turn_tokens=config.max_tokens,
+            turn_tokens=config.episode.max_tokens,
         )
         return RefineGroupBuilder(*common, config=rules)
-    if config.env == "agentic":
+    if config.episode.kind == "agentic":
         return AgenticGroupBuilder(*common, config=agentic_rules(config, tokens))
     return SingleShotGroupBuilder(*common)
 
 
+def system_of(config: Config) -> str:
+    return config.episode.system or ("short" if config.student.startswith("rtl-agent/") else "default")
+
+
 def agentic_rules(config: Config, tokens: int) -> AgenticConfig:
     return AgenticConfig(
-        level=Level(config.level),
-        extra_tools=config.extra_tools,
-        max_turns=config.max_turns,
+        level=Level(config.episode.level or Level.OWN_TESTS),
+        extra_tools=config.episode.extra_tools,
+        max_turns=config.episode.max_turns,
         max_tokens=tokens,
-        turn_tokens=config.max_tokens,
-        tries=config.tries,
-        wall_seconds=config.episode_seconds,
-        limits=CommandLimits(wall_seconds=config.command_seconds, cpu_seconds=config.command_seconds),
+        turn_tokens=config.episode.max_tokens,
+        tries=config.episode.tries,
+        wall_seconds=config.episode.episode_seconds,
+        limits=CommandLimits(wall_seconds=config.episode.command_seconds, cpu_seconds=config.episode.command_seconds),
     )
 
 
 def kinds_for(config: Config, problems: list[Problem]) -> tuple[Kind, ...]:
     """One reply can answer single-shot problems only. An agent is given agentic ones; others if there are none."""
-    if config.env != "agentic":
+    if config.episode.kind != "agentic":
         return (Kind.SINGLE_SHOT,)
     agentic = any(problem.kind is Kind.AGENTIC for problem in problems)
     return (Kind.AGENTIC,) if agentic else (Kind.SINGLE_SHOT,)

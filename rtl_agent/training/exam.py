@@ -67,7 +67,7 @@ class Exam:
         for name, problems in self.sets.items():
             found[name] = {
                 "greedy": asdict(await self._ask(client, problems, 1, 0.0)),
-                "sampled": asdict(await self._ask(client, problems, self.config.exam_samples, 1.0)),
+                "sampled": asdict(await self._ask(client, problems, self.config.eval.exam_samples, 1.0)),
             }
         write_whole(self.directory / FILE, json.dumps({**kept, who: found}, indent=1).encode())
 
@@ -80,7 +80,7 @@ class Exam:
     async def _ask(
         self, client: tinker.SamplingClient, problems: Sequence[Problem], samples: int, temperature: float
     ) -> Result:
-        policy = Policy(client, self.config.max_tokens, temperature, seed_of("exam", temperature), Clock())
+        policy = Policy(client, self.config.episode.max_tokens, temperature, seed_of("exam", temperature), Clock())
         builders = [self.classroom.builder(one, samples) for one in problems]
         return result(await together(play_group(builder, policy) for builder in builders), samples)
 

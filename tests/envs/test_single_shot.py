@@ -15,7 +15,7 @@ from tinker_cookbook.rl.rollouts import do_group_rollout
 from rtl_agent.envs import Episode, EpisodeFailed, NoGrader, SingleShotEnv, SingleShotGroupBuilder, live_grader
 from rtl_agent.grading import ExecutorFault, Grade, Grader, Outcome, RewardWeights
 from rtl_agent.grading.executors import GradeJob
-from rtl_agent.problems import Flavour, Needs, Problem
+from rtl_agent.problems import CocotbVersion, Needs, Problem
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 ID = "rtl_mod_counter_0001"
@@ -141,7 +141,7 @@ async def test_an_episode_that_has_not_ended_has_no_record(live: Grader, counter
 class NobodyThere:
     """An executor whose workers are gone."""
 
-    async def fingerprint(self, flavour: Flavour) -> dict[str, str]:
+    async def fingerprint(self, cocotb_version: CocotbVersion) -> dict[str, str]:
         raise ExecutorFault("no node is left")
 
     async def run(self, job: GradeJob) -> Grade:

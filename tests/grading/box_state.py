@@ -1,6 +1,6 @@
 """Harness files that tell what a process finds in its box, and that leave whatever can be left there."""
 
-from rtl_agent.problems import Flavour, Problem, Service
+from rtl_agent.problems import CocotbVersion, Problem, Service
 from tests.grading.test_grader import CHECKS, ENV, RUNNER, problem_with
 
 # `told` is one line: a mark, who speaks, and everything that a process could find out about the box and itself.
@@ -231,7 +231,7 @@ COMMAND = ("pytest", "-s", "--tb=no", "-q", "-W", "ignore", "-o", "cache_dir=/co
 SERVICE = Service("direct", COMMAND, {**ENV, "COCOTB_LOG_LEVEL": "CRITICAL"}, False)
 
 
-def telling(flavour: Flavour, *, session: bool = False) -> Problem:
+def telling(cocotb_version: CocotbVersion, *, session: bool = False) -> Problem:
     """Both processes of its harness tell what they find; a fixture makes it one that needs a pytest session."""
     fixture = "import pytest\n@pytest.fixture\ndef width():\n    return 1\n" if session else ""
     runner = RUNNER + fixture + f"def test_dut({'width' if session else ''}):\n    from state import told\n"
@@ -240,10 +240,10 @@ def telling(flavour: Flavour, *, session: bool = False) -> Problem:
     tell = "    from state import told\n    print(told('simulator'), flush=True)\n"
     checks = CHECKS.replace("    for value in", f"{tell}    for value in")
     files = {"src/test_runner.py": runner, "src/checks.py": checks, "src/state.py": STATE}
-    return problem_with(files, SERVICE, flavour=flavour)
+    return problem_with(files, SERVICE, cocotb_version=cocotb_version)
 
 
-def leaving(flavour: Flavour, *, in_simulator: bool) -> Problem:
+def leaving(cocotb_version: CocotbVersion, *, in_simulator: bool) -> Problem:
     """One of its processes leaves whatever it can."""
     leave = "    from marks import leave\n    leave()\n    print('LEFT', flush=True)\n"
     indented = leave.replace("    ", " " * 8)
@@ -252,4 +252,4 @@ def leaving(flavour: Flavour, *, in_simulator: bool) -> Problem:
         runner = RUNNER + f"def test_dut():\n    try:\n        run()\n    finally:\n{indented}"
     checks = CHECKS.replace("    for value in", f"{leave}    for value in") if in_simulator else CHECKS
     files = {"src/test_runner.py": runner, "src/checks.py": checks, "src/marks.py": MARKS}
-    return problem_with(files, SERVICE, flavour=flavour)
+    return problem_with(files, SERVICE, cocotb_version=cocotb_version)

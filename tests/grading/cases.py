@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from rtl_agent.problems import Flavour, Problem, Service
+from rtl_agent.problems import CocotbVersion, Problem, Service
 
 
 def read_expect(case: Path) -> dict[str, Any]:
@@ -49,6 +49,6 @@ def problem_for(expect: Mapping[str, Any], bundled: Mapping[str, Problem]) -> Pr
     services: list[Service] = list(problem.harness.services)
     if "src_writable" in expect:
         services = [replace(service, src_writable=expect["src_writable"]) for service in services]
-    flavour = Flavour(expect.get("flavour", problem.harness.flavour))
-    harness = replace(problem.harness, files=files, services=tuple(services), flavour=flavour)
+    cocotb_version = CocotbVersion(expect.get("cocotb_version", problem.harness.cocotb_version))
+    harness = replace(problem.harness, files=files, services=tuple(services), cocotb_version=cocotb_version)
     return replace(problem, context={**problem.context, **expect.get("context", {})}, harness=harness)

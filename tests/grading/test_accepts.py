@@ -15,7 +15,7 @@ from rtl_agent.grading import Grade, GradeCache, Grader, Outcome, submit
 from rtl_agent.grading.extract import extract
 from rtl_agent.grading.paths import Path as GradingPath
 from rtl_agent.problems import Problem
-from rtl_agent.problems.flavour import flavour_of
+from rtl_agent.problems.cocotb_version import cocotb_version_of
 from tests.grading.cases import cases_of_kind, problem_for, read_expect, text_of
 
 FOLDER = Path(__file__).parents[2] / "accepts"
@@ -69,8 +69,8 @@ async def test_a_right_answer_passes(
     case: Path, expect: dict[str, Any], bundled: dict[str, Problem], graders: Mapping[GradingPath, Grader]
 ) -> None:
     problem = problem_for(expect, bundled)
-    if "flavour" in expect:  # what the case changed in the harness asks for it
-        assert flavour_of(problem.harness.files) == expect["flavour"]
+    if "cocotb_version" in expect:  # what the case changed in the harness asks for it
+        assert cocotb_version_of(problem.harness.files) == expect["cocotb_version"]
     exact = await graded(graders[GradingPath.EXACT], problem, case, expect)
     check(exact)
     fast = await graded(graders[GradingPath.FAST], problem, case, expect)

@@ -216,9 +216,9 @@ async def test_a_hostile_shell_gains_nothing(
     """What an agent's shell can do in its box: it ends as a result, the box goes on, and only targets are taken out."""
     problem = problem_for(expect, bundled)
     tools = find_toolchain()
-    flavour = problem.harness.flavour
+    cocotb_version = problem.harness.cocotb_version
     spec = BoxSpec(
-        mounts=tools.mounts(flavour),
+        mounts=tools.mounts(cocotb_version),
         links=tools.links(),
         ipc=True,
         disk_bytes=32 * MIB,
@@ -226,7 +226,7 @@ async def test_a_hostile_shell_gains_nothing(
         processes=64,
     )
     mark = f"{attack.name}-{os.getpid()}"
-    env = {**tools.env(flavour), "HOME": "/code", MARK: mark}
+    env = {**tools.env(cocotb_version), "HOME": "/code", MARK: mark}
     limits = Limits(wall_seconds=expect.get("timeout", 20), cpu_seconds=10, output_bytes=4 * MIB, keep_bytes=MIB)
     sandbox = BubblewrapSandbox(slots=1)
     async with sandbox.open(spec) as box:

@@ -11,16 +11,16 @@ import pytest
 
 from rtl_agent.grading import Grader, Outcome, Path, submit
 from rtl_agent.grading.workspace import PROBE
-from rtl_agent.problems import Flavour
+from rtl_agent.problems import CocotbVersion
 from rtl_agent.sandbox import BoxSpec, BubblewrapSandbox, Mount
 from tests.grading.box_state import leaving, telling
 from tests.grading.test_fast import descendants
 from tests.grading.test_grader import INVERTER, WIRE, plain
 
 
-async def told(grader: Grader, flavour: Flavour, *, session: bool = False) -> dict[str, Any]:
+async def told(grader: Grader, cocotb_version: CocotbVersion, *, session: bool = False) -> dict[str, Any]:
     """What the harness and the simulator found."""
-    problem = telling(flavour, session=session)
+    problem = telling(cocotb_version, session=session)
     grade = await grader.grade(problem, submit(problem, {"rtl/dut.sv": WIRE}))  # only what failed has a log
     assert grade.reasons == ("checks.inverts: a=0: y should be 1",), (grade.reasons, grade.log)
     packed = re.findall(r"STATE (\w+) (\S+) ", grade.log)
@@ -33,17 +33,17 @@ def warm_processes() -> set[int]:
     return {pid for pid, command in descendants(os.getpid()).items() if "rtl_agent_warm.py" in command}
 
 
-@pytest.mark.parametrize("flavour", list(Flavour))
-async def test_a_job_finds_the_box_as_if_it_were_the_first(flavour: Flavour) -> None:
+@pytest.mark.parametrize("cocotb_version", list(CocotbVersion))
+async def test_a_job_finds_the_box_as_if_it_were_the_first(cocotb_version: CocotbVersion) -> None:
     """After a harness, or a test in the simulator, that left everything it could."""
     async with Grader(jobs=1, path=Path.FAST) as grader:
-        first = await told(grader, flavour)
+        first = await told(grader, cocotb_version)
         warm = warm_processes()
         for in_simulator in (False, True):
-            problem = leaving(flavour, in_simulator=in_simulator)
+            problem = leaving(cocotb_version, in_simulator=in_simulator)
             grade = await grader.grade(problem, submit(problem, {"rtl/dut.sv": WIRE}))
             assert "LEFT" in grade.log, (grade.reasons, grade.log)
-            assert await told(grader, flavour) == first
+            assert await told(grader, cocotb_version) == first
         assert warm_processes() == warm, "another box was taken: nothing was shown"
 
 
@@ -53,12 +53,12 @@ async def test_a_box_that_cannot_be_cleared_is_not_used_again() -> None:
     nesting = plain("def test_dut():\n    run()\n    " + nest)
     async with Grader(jobs=1, path=Path.FAST) as grader:
         for number in range(2):
-            first = await told(grader, Flavour.COCOTB_2)
+            first = await told(grader, CocotbVersion.V2)
             warm = warm_processes()
             grade = await grader.grade(nesting, submit(nesting, {"rtl/dut.sv": f"{INVERTER}// {number}\n"}))
             assert (grade.outcome, grade.path) == (Outcome.PASSED, "fast"), grade.reasons
             assert warm_processes().isdisjoint(warm)
-            assert await told(grader, Flavour.COCOTB_2) == first
+            assert await told(grader, CocotbVersion.V2) == first
 
 
 async def test_what_is_mounted_in_a_writable_place_stays(tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -110,13 +110,13 @@ def comparable(found: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("session", [False, True], ids=["plain", "session"])
-@pytest.mark.parametrize("flavour", list(Flavour))
-async def test_a_warm_box_looks_like_a_fresh_one(flavour: Flavour, session: bool) -> None:
+@pytest.mark.parametrize("cocotb_version", list(CocotbVersion))
+async def test_a_warm_box_looks_like_a_fresh_one(cocotb_version: CocotbVersion, session: bool) -> None:
     """To the harness and to the simulator: files, modes, environment, limits, signals, search path, arguments."""
     found = []
     for path in (Path.EXACT, Path.FAST):
         async with Grader(jobs=1, path=path) as grader:
-            found.append(await told(grader, flavour, session=session))
+            found.append(await told(grader, cocotb_version, session=session))
     exact, fast = found
     for who in ("harness", "simulator"):
         assert comparable(fast[who]) == comparable(exact[who])

@@ -30,7 +30,7 @@ from rtl_agent.grading.cache_key import GradeKeys
 from rtl_agent.grading.executors import GradeJob
 from rtl_agent.grading.grader import GraderStats
 from rtl_agent.grading.paths import Path as Way
-from rtl_agent.problems import Flavour, Problem
+from rtl_agent.problems import CocotbVersion, Problem
 from tests.grading.test_grader import INVERTER, WIRE, plain
 
 STAGES = (
@@ -78,7 +78,7 @@ class Counting:
     def __init__(self, answer: Grade = FAILED) -> None:
         self.answer, self.asked = answer, 0
 
-    async def fingerprint(self, flavour: Flavour) -> dict[str, str]:
+    async def fingerprint(self, cocotb_version: CocotbVersion) -> dict[str, str]:
         return {"iverilog": "12.0"}
 
     async def run(self, job: GradeJob) -> Grade:
@@ -217,7 +217,7 @@ def test_a_key_names_everything_that_can_change_a_grade_and_nothing_else() -> No
         replace(problem, harness=replace(harness, services=(service, service))),
         replace(problem, harness=replace(harness, services=(replace(service, env={}),))),
         replace(problem, harness=replace(harness, services=(replace(service, src_writable=True),))),
-        replace(problem, harness=replace(harness, flavour=Flavour.COCOTB_1)),
+        replace(problem, harness=replace(harness, cocotb_version=CocotbVersion.V1)),
     ]
     others = [keys.key(replace(job, problem=other), tools) for other in changed]
     others += [

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rtl_agent.grading import Extraction, extract, submit
 from rtl_agent.grading.replies.rtl_text import RtlText
-from rtl_agent.problems import Flavour, Harness, Needs, Problem, Service, load_problems
+from rtl_agent.problems import CocotbVersion, Harness, Needs, Problem, Service, load_problems
 from tests.grading.reply_forms import BENCH, ONE_FILE
 
 TARGET = "rtl/counter.sv"
@@ -25,7 +25,7 @@ endmodule
 
 
 def problem_of(*targets: str, top: str = "", context: dict[str, str] | None = None) -> Problem:
-    harness = Harness({}, (Service("direct", ("pytest",), {"TOPLEVEL": top}, False),), Flavour.COCOTB_2)
+    harness = Harness({}, (Service("direct", ("pytest",), {"TOPLEVEL": top}, False),), CocotbVersion.V2)
     return replace(load_problems("bundled")[0], targets=targets, context=context or {}, harness=harness)
 
 

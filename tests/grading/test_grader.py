@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rtl_agent.grading import CannotGrade, Grader, Outcome, StageName, parse_weights, submit
-from rtl_agent.problems import Flavour, Harness, Needs, Problem, Service, read_problems
+from rtl_agent.problems import CocotbVersion, Harness, Needs, Problem, Service, read_problems
 from rtl_agent.sandbox import Box, BoxSpec, SandboxError
 
 ARBITER = "rtl_fixed_priority_arbiter_0001"
@@ -44,7 +44,9 @@ async def inverts(dut):
 """
 
 
-def problem_with(files: dict[str, str], *services: Service, flavour: Flavour = Flavour.COCOTB_2) -> Problem:
+def problem_with(
+    files: dict[str, str], *services: Service, cocotb_version: CocotbVersion = CocotbVersion.V2
+) -> Problem:
     services = services or (Service("direct", PYTEST, ENV, False),)
     return Problem(
         id="rtl_dut_0001",
@@ -56,7 +58,7 @@ def problem_with(files: dict[str, str], *services: Service, flavour: Flavour = F
         prompt="Invert.",
         context={},
         targets=("rtl/dut.sv",),
-        harness=Harness(files, services, flavour),
+        harness=Harness(files, services, cocotb_version),
     )
 
 
@@ -204,7 +206,7 @@ async def test_a_harness_of_the_older_cocotb(grader: Grader) -> None:
         "src/test_runner.py": RUNNER.replace("cocotb_tools.runner", "cocotb.runner") + "def test_dut():\n    run()\n",
         "src/checks.py": CHECKS.replace("int(dut.y.value)", "dut.y.value.integer"),
     }
-    problem = problem_with(old, flavour=Flavour.COCOTB_1)
+    problem = problem_with(old, cocotb_version=CocotbVersion.V1)
     right = await grader.grade(problem, submit(problem, {"rtl/dut.sv": INVERTER}))
     assert right.outcome is Outcome.PASSED, (right.reasons, right.log)
     assert right.tools["cocotb"] == "1.9.2"
@@ -216,14 +218,14 @@ async def test_a_harness_of_the_older_cocotb(grader: Grader) -> None:
     assert ended.outcome is Outcome.FAILED
 
 
-@pytest.mark.parametrize("flavour", Flavour)
-async def test_each_generation_has_the_others_runner(flavour: Flavour, grader: Grader) -> None:
+@pytest.mark.parametrize("cocotb_version", CocotbVersion)
+async def test_each_generation_has_the_others_runner(cocotb_version: CocotbVersion, grader: Grader) -> None:
     for module in ("cocotb.runner", "cocotb_tools.runner"):
         files = {
             "src/test_runner.py": RUNNER.replace("cocotb_tools.runner", module) + "def test_dut():\n    run()\n",
             "src/checks.py": CHECKS,
         }
-        problem = problem_with(files, flavour=flavour)
+        problem = problem_with(files, cocotb_version=cocotb_version)
         graded = await grader.grade(problem, submit(problem, {"rtl/dut.sv": INVERTER}))
         assert graded.outcome is Outcome.PASSED, (module, graded.reasons, graded.log)
 

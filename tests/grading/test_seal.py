@@ -6,7 +6,7 @@ import pytest
 
 from rtl_agent.grading import Grader, Outcome, Path, submit
 from rtl_agent.grading.seal import kept_while_simulated, named_files
-from rtl_agent.problems import Flavour, Problem
+from rtl_agent.problems import CocotbVersion, Problem
 from rtl_agent.problems.generate import generate
 from tests.grading.test_grader import INVERTER, plain
 
@@ -54,18 +54,18 @@ def test_it(number):
 """
 
 
-def with_harness(problem: Problem, flavour: Flavour, files: dict[str, str]) -> Problem:
-    runner = "cocotb_tools.runner" if flavour is Flavour.COCOTB_2 else "cocotb.runner"
+def with_harness(problem: Problem, cocotb_version: CocotbVersion, files: dict[str, str]) -> Problem:
+    runner = "cocotb_tools.runner" if cocotb_version is CocotbVersion.V2 else "cocotb.runner"
     files = {"src/test_runner.py": RUNNER.format(runner=runner), **files}
-    harness = replace(problem.harness, files={**problem.harness.files, **files}, flavour=flavour)
+    harness = replace(problem.harness, files={**problem.harness.files, **files}, cocotb_version=cocotb_version)
     return replace(problem, harness=harness)
 
 
 @in_one_loop
 @pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize("flavour", list(Flavour))
+@pytest.mark.parametrize("cocotb_version", list(CocotbVersion))
 async def test_nothing_of_the_harness_has_a_name_while_a_design_runs(
-    path: Path, flavour: Flavour, graders: dict[Path, Grader]
+    path: Path, cocotb_version: CocotbVersion, graders: dict[Path, Grader]
 ) -> None:
     files = {
         "src/tests_of_dut.py": WALK,
@@ -73,7 +73,7 @@ async def test_nothing_of_the_harness_has_a_name_while_a_design_runs(
         "src/data.txt": "canary of the-harness-canary",
         "docker-compose.yml": "the-harness-canary",
     }
-    problem = with_harness(plain(), flavour, files)
+    problem = with_harness(plain(), cocotb_version, files)
     grade = await graders[path].grade(problem, submit(problem, {problem.targets[0]: INVERTER}))
     assert grade.outcome is Outcome.PASSED, (grade.reasons, grade.log)
     assert grade.readable == ()
@@ -105,7 +105,7 @@ async def test_simulations_that_run_at_once_find_the_harness_and_no_names(
 ) -> None:
     files = {"src/beside.py": "VALUE = 7\n", "src/tests_of_dut.py": WALK}
     files["src/data.txt"] = "canary of the-harness-canary"
-    problem = with_harness(plain(), Flavour.COCOTB_2, {**files, "src/test_runner.py": PARALLEL})
+    problem = with_harness(plain(), CocotbVersion.V2, {**files, "src/test_runner.py": PARALLEL})
     grade = await graders[path].grade(problem, submit(problem, {problem.targets[0]: INVERTER}))
     assert grade.outcome is Outcome.PASSED, (grade.reasons, grade.log)
     assert len(grade.simulations) == 3
@@ -138,7 +138,7 @@ async def tells(dut):
 async def test_what_tests_log_cannot_be_read_or_forged_while_a_design_runs(
     path: Path, graders: dict[Path, Grader]
 ) -> None:
-    problem = with_harness(plain(), Flavour.COCOTB_2, {"src/tests_of_dut.py": TELLS, "src/test_runner.py": LOGGED})
+    problem = with_harness(plain(), CocotbVersion.V2, {"src/tests_of_dut.py": TELLS, "src/test_runner.py": LOGGED})
     look = 'fd = $fopen("/code/rundir/sim.log", "r"); if (fd != 0 && $fgetc(fd) != -1) $display("FOUND the log");'
     forge = 'fd = $fopen("/code/rundir/sim.log", "w"); repeat (5000) $fwrite(fd, "forged\\n"); $fclose(fd);'
     spy = INVERTER.replace("endmodule", f"integer fd; initial #5 begin {look} {forge} end\nendmodule")
@@ -164,11 +164,11 @@ async def draws(dut):
 
 
 @in_one_loop
-@pytest.mark.parametrize("flavour", list(Flavour))
+@pytest.mark.parametrize("cocotb_version", list(CocotbVersion))
 async def test_each_simulation_has_a_seed_of_its_own_and_the_same_one_on_both_paths(
-    flavour: Flavour, graders: dict[Path, Grader]
+    cocotb_version: CocotbVersion, graders: dict[Path, Grader]
 ) -> None:
-    problem = with_harness(plain(), flavour, {"src/tests_of_dut.py": DRAWS})
+    problem = with_harness(plain(), cocotb_version, {"src/tests_of_dut.py": DRAWS})
     submission = submit(problem, {problem.targets[0]: INVERTER})
     exact, fast = [await graders[path].grade(problem, submission) for path in (Path.EXACT, Path.FAST)]
     drawn = [[test.message for test in grade.tests if test.item] for grade in (exact, fast)]
@@ -186,7 +186,7 @@ async def test_each_simulation_has_a_seed_of_its_own_and_the_same_one_on_both_pa
 @in_one_loop
 @pytest.mark.parametrize("path", PATHS)
 async def test_a_seed_that_a_harness_fixes_stays(path: Path, graders: dict[Path, Grader]) -> None:
-    problem = with_harness(plain(), Flavour.COCOTB_2, {"src/tests_of_dut.py": DRAWS})
+    problem = with_harness(plain(), CocotbVersion.V2, {"src/tests_of_dut.py": DRAWS})
     service = problem.harness.services[0]
     fixed = replace(service, env={**service.env, "RANDOM_SEED": "1234"})
     problem = replace(problem, harness=replace(problem.harness, services=(fixed,)))
@@ -201,7 +201,7 @@ async def test_a_file_that_a_given_design_reads_stays_and_the_grade_says_so(
 ) -> None:
     test = "import cocotb\nfrom cocotb.triggers import Timer\n@cocotb.test()\nasync def t(dut):\n    await Timer(9)\n"
     files = {"src/tests_of_dut.py": test, "src/table.hex": "00 01\n", "src/other.hex": "02 03\n"}
-    problem = with_harness(plain(), Flavour.COCOTB_2, files)
+    problem = with_harness(plain(), CocotbVersion.V2, files)
     given = 'module table; reg [7:0] t [0:1]; initial $readmemh("/src/table.hex", t); endmodule\n'
     problem = replace(problem, context={**problem.context, "rtl/table.sv": given})
     look = 'integer fd, gd; initial begin fd = $fopen("/src/table.hex", "r"); gd = $fopen("/src/other.hex", "r");'

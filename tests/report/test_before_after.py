@@ -4,9 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from rtl_agent.report import write_report
-from rtl_agent.report.before_after import Compared, choose, compared
-from rtl_agent.report.episode import shown
-from rtl_agent.runs import Run, read_run
+from rtl_agent.report.before_after import ComparedProblem, ShownAnswer, choose, compared
+from rtl_agent.runs import RolloutRecord, RunWriter, read_run
 from tests.report.example_run import CONFIG, add_step, asked
 from tests.report.test_report import Page
 
@@ -28,13 +27,14 @@ def answer(name: str, step: int, *, passed: bool) -> dict[str, Any]:
     }
 
 
-def case(name: str, before: bool, after: bool, *, family: str = "f", is_new: bool = False) -> Compared:
-    first, last = shown(answer(name, 0, passed=before)), shown(answer(name, 9, passed=after))
-    return Compared(name, family, is_new, "", first, last, None, {})
+def case(name: str, before: bool, after: bool, *, family: str = "f", is_new: bool = False) -> ComparedProblem:
+    lines = (answer(name, 0, passed=before), answer(name, 9, passed=after))
+    first, last = (ShownAnswer(RolloutRecord.from_json(line), {}) for line in lines)
+    return ComparedProblem(name, family, is_new, "", first, last, None, {})
 
 
 def write(path: Path, *, teacher: bool = True, evaluations: tuple[int, ...] = (0, 5, 10)) -> Path:
-    with Run.create(path, CONFIG, if_exists="raise") as run:
+    with RunWriter.create(path, CONFIG, if_exists="raise") as run:
         line = asked("p", "test") | {"reference": {"rtl/counter.sv": RIGHT.replace("// right", "// reference") + "\n"}}
         run.write_held_out([line])
         for step in evaluations:
@@ -92,8 +92,8 @@ def test_the_page_names_the_interface_in_words_and_marks_what_differs(tmp_path: 
 
 def test_the_teachers_level_is_a_line_over_all_steps(tmp_path: Path) -> None:
     page = Page(write_report(write(tmp_path / "run"), curves=False).page)
-    assert "teacher, held out 0.875" in page.text
-    assert [value for name, value in page.attributes if name == "class" and value.startswith("level")] == ["level c1"]
+    assert "teacher on held-out problems 87.5 %" in page.text
+    assert [value for name, value in page.attributes if name == "class" and value.startswith("level")] == ["level c0"]
 
 
 def test_without_a_teacher_its_column_is_left_out(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_one_evaluation_has_no_before_and_after(tmp_path: Path) -> None:
 
 
 def test_a_run_that_did_not_keep_what_it_was_asked_has_no_such_part(tmp_path: Path) -> None:
-    with Run.create(tmp_path / "run", CONFIG, if_exists="raise") as run:
+    with RunWriter.create(tmp_path / "run", CONFIG, if_exists="raise") as run:
         for step in range(11):
             add_step(run, step)
     page = Page(write_report(run.path, curves=False).page)

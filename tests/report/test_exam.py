@@ -8,7 +8,7 @@ import pytest
 
 from rtl_agent.report import write_report
 from rtl_agent.report.exam import read_criteria, read_exam
-from rtl_agent.runs import Run
+from rtl_agent.runs import RunWriter
 from tests.report.example_run import ATTACK, CONFIG
 from tests.report.test_report import TAGS, Page
 
@@ -34,7 +34,7 @@ CRITERIA = [
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    with Run.create(tmp_path / "run", CONFIG, if_exists="raise") as run:
+    with RunWriter.create(tmp_path / "run", CONFIG, if_exists="raise") as run:
         run.log_metrics(0, {"env/all/reward/total": 0.4})
     return run.path
 
@@ -61,10 +61,10 @@ def test_pass_rates_by_family_with_what_was_not_asked_left_open(run: Path) -> No
     assert "alu|–|40.0 %|90.0 %|mux|0.0 %|70.0 %|100.0 %" in shown
 
 
-def test_the_exam_comes_before_the_curves(run: Path) -> None:
+def test_the_curves_come_before_the_exam(run: Path) -> None:
     (run / "exam.json").write_text(json.dumps(EXAM))
     html = write_report(run, curves=False).page.read_text()
-    assert html.index(">Exam<") < html.index(">Curves<")
+    assert html.index(">Curves<") < html.index(">Exam<")
 
 
 def test_criteria_are_met_or_not(run: Path) -> None:

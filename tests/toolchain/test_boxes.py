@@ -42,13 +42,15 @@ def test_adder():
 """
 
 
-async def in_box(command: str, flavour: str = "2.0.1", tools: Toolchain | None = None, **env: str) -> CommandResult:
+async def in_box(
+    command: str, cocotb_version: str = "2.0.1", tools: Toolchain | None = None, **env: str
+) -> CommandResult:
     tools = tools or find_toolchain()
-    spec = BoxSpec(mounts=tools.mounts(flavour), links=tools.links())
+    spec = BoxSpec(mounts=tools.mounts(cocotb_version), links=tools.links())
     async with BubblewrapSandbox(slots=1).open(spec) as box:
         for name, data in (("adder.sv", DESIGN), ("test_adder.py", TEST), ("test_runner.py", RUNNER)):
             await box.write(f"/code/{name}", data)
-        everything = {**tools.env(flavour), "HOME": "/code", "PYTHONPATH": "/code", **env}
+        everything = {**tools.env(cocotb_version), "HOME": "/code", "PYTHONPATH": "/code", **env}
         return await box.run(shlex.split(command), env=everything, cwd="/code", limits=Limits(120, 120))
 
 
@@ -92,17 +94,17 @@ async def test_shims_name_the_variable_that_they_miss() -> None:
     assert "RTL_AGENT_PYTHON" in text(result)
 
 
-@pytest.mark.parametrize("flavour", COCOTB_VERSIONS)
-async def test_cocotb_runs_on_icarus(flavour: str) -> None:
-    result = await in_box("pytest -s -p no:cacheprovider test_runner.py", flavour, SIM="icarus")
+@pytest.mark.parametrize("cocotb_version", COCOTB_VERSIONS)
+async def test_cocotb_runs_on_icarus(cocotb_version: str) -> None:
+    result = await in_box("pytest -s -p no:cacheprovider test_runner.py", cocotb_version, SIM="icarus")
     assert result.ok, text(result)
     assert "PASS=1 FAIL=0" in text(result)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("flavour", COCOTB_VERSIONS)
-async def test_cocotb_runs_on_verilator(flavour: str) -> None:
-    result = await in_box("pytest -s -p no:cacheprovider test_runner.py", flavour, SIM="verilator")
+@pytest.mark.parametrize("cocotb_version", COCOTB_VERSIONS)
+async def test_cocotb_runs_on_verilator(cocotb_version: str) -> None:
+    result = await in_box("pytest -s -p no:cacheprovider test_runner.py", cocotb_version, SIM="verilator")
     assert result.ok, text(result)
 
 

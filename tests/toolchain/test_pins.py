@@ -3,15 +3,15 @@
 import re
 from pathlib import Path
 
-from rtl_agent.problems.harness import Flavour
+from rtl_agent.problems.problem import CocotbVersion
 from rtl_agent.toolchain.pins import COCOTB_VERSIONS, CVDP_PINS, requirements
 from rtl_agent.toolchain.versions import verilator_version
 
 ROOT = Path(__file__).parents[2]
 
 
-def test_every_flavour_of_harness_has_an_environment() -> None:
-    assert {flavour.value for flavour in Flavour} == set(COCOTB_VERSIONS)
+def test_every_cocotb_version_of_harness_has_an_environment() -> None:
+    assert {cocotb_version.value for cocotb_version in CocotbVersion} == set(COCOTB_VERSIONS)
 
 
 def test_every_package_is_pinned() -> None:

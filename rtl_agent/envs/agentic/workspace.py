@@ -138,10 +138,10 @@ class Workspace:
         await self._stack.aclose()
 
     def _spec(self) -> BoxSpec:
-        flavour, limits = self._problem.harness.flavour, self._limits
+        cocotb_version, limits = self._problem.harness.cocotb_version, self._limits
         tools = self._where.toolchain
         return BoxSpec(
-            mounts=tools.mounts(flavour) if self._level.has_tools else masks(),
+            mounts=tools.mounts(cocotb_version) if self._level.has_tools else masks(),
             writable=(CODE, "/src", "/rundir") if self._level is Level.OPEN else (CODE,),
             links=tools.links() if self._level.has_tools else {},
             ipc=True,
@@ -152,9 +152,9 @@ class Workspace:
 
     def _env(self) -> dict[str, str]:
         fixed = {"COCOTB_RANDOM_SEED": "0", "RANDOM_SEED": "0", "PYTHONHASHSEED": "0"}  # so that episodes repeat
-        flavour = self._problem.harness.flavour
+        cocotb_version = self._problem.harness.cocotb_version
         path = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
-        tools = self._where.toolchain.env(flavour) if self._level.has_tools else path
+        tools = self._where.toolchain.env(cocotb_version) if self._level.has_tools else path
         return {**fixed, "HOME": RUNDIR, "LANG": "C.UTF-8", "TERM": "dumb", "PYTHONDONTWRITEBYTECODE": "1", **tools}
 
     async def _lay_out(self, box: Box) -> None:

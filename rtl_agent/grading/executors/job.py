@@ -6,7 +6,7 @@ from typing import Protocol
 
 from rtl_agent.grading.grade import Grade, Outcome
 from rtl_agent.grading.submission import Submission
-from rtl_agent.problems import Flavour, Problem
+from rtl_agent.problems import CocotbVersion, Problem
 
 
 @dataclass(frozen=True)
@@ -16,6 +16,7 @@ class GradeJob:
     problem: Problem
     submission: Submission
     seed: int
+    terms: tuple[str, ...] = ()  # reward terms to ask, by name
     simulate: bool = True  # False: nothing rests on the tests, so the design is only compiled
 
 
@@ -26,7 +27,7 @@ class ExecutorFault(Exception):
 class Executor(Protocol):
     """Where jobs run. `tests/grading/test_executors.py` states what every executor must do."""
 
-    async def fingerprint(self, flavour: Flavour) -> Mapping[str, str]:
+    async def fingerprint(self, cocotb_version: CocotbVersion) -> Mapping[str, str]:
         """Everything about the tools that can change a verdict; ExecutorFault when they are not there."""
         ...
 

@@ -9,12 +9,13 @@ from rtl_agent.grading.executors.job import ExecutorFault, GradeJob, error_grade
 from rtl_agent.grading.executors.judge import Judge
 from rtl_agent.grading.grade import Grade
 from rtl_agent.grading.paths import Path
-from rtl_agent.problems import Flavour
+from rtl_agent.grading.reward_terms import RewardTermFault
+from rtl_agent.problems import CocotbVersion
 from rtl_agent.sandbox import BubblewrapSandbox, Sandbox, SandboxError
 from rtl_agent.toolchain import Toolchain, ToolMissing, find_toolchain
 
 _TRIES = 2  # an infrastructure fault is tried again once
-FAULTS = (SandboxError, ToolMissing, OSError)
+FAULTS = (SandboxError, ToolMissing, OSError, RewardTermFault)
 
 
 class LocalExecutor:
@@ -36,16 +37,16 @@ class LocalExecutor:
         sandbox = sandbox or BubblewrapSandbox(3 * jobs + 1)
         self._judge = Judge(sandbox, self._toolchain, jobs=jobs, timeout_seconds=timeout_seconds, path=path)
         self._turns = asyncio.Semaphore(jobs)
-        self._fingerprints: dict[Flavour, Mapping[str, str]] = {}
+        self._fingerprints: dict[CocotbVersion, Mapping[str, str]] = {}
 
-    async def fingerprint(self, flavour: Flavour) -> Mapping[str, str]:
-        if flavour not in self._fingerprints:
+    async def fingerprint(self, cocotb_version: CocotbVersion) -> Mapping[str, str]:
+        if cocotb_version not in self._fingerprints:
             try:
-                versions = self._toolchain.versions(flavour)
+                versions = self._toolchain.versions(cocotb_version)
             except ToolMissing as error:
                 raise ExecutorFault(str(error)) from error
-            self._fingerprints[flavour] = {**versions, "rtl-agent": grading_version()}
-        return self._fingerprints[flavour]
+            self._fingerprints[cocotb_version] = {**versions, "rtl-agent": grading_version()}
+        return self._fingerprints[cocotb_version]
 
     async def run(self, job: GradeJob) -> Grade:
         fault: Exception | None = None

@@ -11,7 +11,7 @@ from rtl_agent.grading.executors.ray_pool import Worker, WorkerPool
 from rtl_agent.grading.executors.ray_worker import import_ray
 from rtl_agent.grading.grade import Grade, Outcome
 from rtl_agent.grading.paths import Path
-from rtl_agent.problems import Flavour
+from rtl_agent.problems import CocotbVersion
 
 _log = logging.getLogger(__name__)
 _TRIES = 3
@@ -49,12 +49,12 @@ class RayExecutor:
         self._stopping: set[asyncio.Task[None]] = set()
         self._connected_here = False
 
-    async def fingerprint(self, flavour: Flavour) -> Mapping[str, str]:
+    async def fingerprint(self, cocotb_version: CocotbVersion) -> Mapping[str, str]:
         pool = await self._opened()
         if pool.fingerprints is None:
             pool.give_back(await pool.take())
         assert pool.fingerprints is not None
-        return pool.fingerprints[flavour]
+        return pool.fingerprints[cocotb_version]
 
     async def run(self, job: GradeJob) -> Grade:
         try:

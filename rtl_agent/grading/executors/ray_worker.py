@@ -8,9 +8,9 @@ from rtl_agent.grading.executors.job import ExecutorFault, GradeJob
 from rtl_agent.grading.executors.local import FAULTS, LocalExecutor
 from rtl_agent.grading.grade import Grade
 from rtl_agent.grading.paths import Path
-from rtl_agent.problems import Flavour
+from rtl_agent.problems import CocotbVersion
 
-Fingerprints = dict[Flavour, Mapping[str, str]]
+Fingerprints = dict[CocotbVersion, Mapping[str, str]]
 
 
 def import_ray() -> ModuleType:
@@ -36,8 +36,8 @@ class RayWorker:
         found: Fingerprints = {}
         try:
             self._executor = LocalExecutor(jobs=1, timeout_seconds=self._timeout_seconds, path=self._path)
-            for flavour in Flavour:
-                found[flavour] = await self._executor.fingerprint(flavour)
+            for cocotb_version in CocotbVersion:
+                found[cocotb_version] = await self._executor.fingerprint(cocotb_version)
         except FAULTS as error:
             return f"{type(error).__name__}: {error}"
         except ExecutorFault as error:

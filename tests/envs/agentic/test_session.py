@@ -14,7 +14,7 @@ from rtl_agent.envs.agentic import AgenticSession, CommandLimits, EndReason, Lev
 from rtl_agent.envs.dialects.dialect import ToolCall, Turn
 from rtl_agent.grading import ExecutorFault, Grade, Grader, Outcome
 from rtl_agent.grading.executors import GradeJob
-from rtl_agent.problems import Flavour, Needs, Problem
+from rtl_agent.problems import CocotbVersion, Needs, Problem
 from rtl_agent.sandbox import MIB, BubblewrapSandbox
 from rtl_agent.sandbox.cgroup import find_place
 from rtl_agent.toolchain import find_toolchain
@@ -276,7 +276,7 @@ async def test_odd_commands_are_refused_or_run_but_never_fail_the_episode(begin:
 class NobodyThere:
     """An executor whose workers are gone."""
 
-    async def fingerprint(self, flavour: Flavour) -> dict[str, str]:
+    async def fingerprint(self, cocotb_version: CocotbVersion) -> dict[str, str]:
         raise ExecutorFault("no node is left")
 
     async def run(self, job: GradeJob) -> Grade:
