@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -35,7 +35,9 @@ from rtl_agent.grading import (
     submit,
 )
 from rtl_agent.grading import Path as RunPath
+from rtl_agent.grading.executors import EXECUTORS
 from rtl_agent.problems import Selection, load_near_misses, load_problems
+from rtl_agent.registry import did_you_mean
 from rtl_agent.toolchain import fallback_warning
 
 _WRONG_EACH = 1
@@ -78,9 +80,7 @@ def grade(
         typer.Option(help="exact runs the harness as CVDP does, fast in warm simulators; auto: fast where possible."),
     ] = RunPath.AUTO,
     cache: Annotated[bool, typer.Option(help="Keep grades, and do not grade the same text twice.")] = True,
-    executor: Annotated[
-        Literal["local", "ray"], typer.Option(help="Grade on this machine or on a Ray cluster.")
-    ] = "local",
+    executor: Annotated[str, typer.Option(metavar="NAME", help=f"Where to grade: {', '.join(EXECUTORS)}.")] = "local",
     as_json: AsJson = False,
 ) -> None:
     """Grade answers: one in full, many in a table.
@@ -93,6 +93,9 @@ def grade(
         weights = parse_weights(reward)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--reward") from error
+    if executor not in EXECUTORS:
+        near = did_you_mean(executor, EXECUTORS)
+        raise typer.BadParameter(f"{executor!r} is not one of {', '.join(EXECUTORS)}{near}", param_hint="--executor")
     selection = Selection(ids or (), families or (), categories or (), difficulties or (), kinds or (), (), split)
     problems = console.chosen(source, selection, skip_bad=skip_bad)
     if response is not None:

@@ -12,6 +12,7 @@ mine_fifo_0001/         the id: <set>_<topic>_<number>
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,12 @@ ABOUT, PROMPT = "problem.yaml", "prompt.md"
 _FIELDS = ("kind", "category", "difficulty", "targets", "system_message")
 _DIFFICULTIES = ("easy", "medium", "hard")
 _AGENTS_SYSTEM_MESSAGE = "You work in a directory with a shell. Change only the files that the task names."
+# Of the template: names that depend on the module, and one that would be hidden in the package.
+_RENAMED = {
+    "harness/src/env": "harness/src/.env",
+    "harness/src/test_module.py": "harness/src/test_@MODULE@.py",
+    "reference/rtl/module.sv": "reference/rtl/@MODULE@.sv",
+}
 _NEAR_MISS = re.compile(r"^\s*// near miss: (.+)$", re.MULTILINE)
 
 
@@ -81,13 +88,48 @@ def read_near_misses(problem: Problem) -> list[NearMiss]:
         return []
     found = []
     for path in sorted(child for child in folder.iterdir() if not child.name.startswith(".")):
-        files = read_tree(path) if path.is_dir() else {problem.targets[0]: _text(path, f"near_misses/{path.name}")}
-        marked = _NEAR_MISS.search("\n".join(files.values()))
+        texts = read_tree(path) if path.is_dir() else {problem.targets[0]: _text(path, f"near_misses/{path.name}")}
+        marked = _NEAR_MISS.search("\n".join(texts.values()))
         if marked is None:
             reason = "has no line that says what is wrong: // near miss: the reset is synchronous"
             raise BadRecord(Path(problem.source), 0, f"near_misses/{path.name}", reason)
-        found.append(NearMiss(problem.id, path.stem, marked[1], files))
+        found.append(NearMiss(problem.id, path.stem, marked[1], texts))
     return found
+
+
+def new_directory(name: str, parent: Path) -> Path:
+    """Write a small problem that works, to be changed into one's own. `name` may lack set and number.
+
+    FileExistsError where there is such a directory already, BadField for a name that cannot become an id.
+    """
+    from rtl_agent.problems.generate.names import KEYWORDS
+
+    identifier = _completed(Path(name).name)
+    module = re.sub(r"[^a-z0-9_]", "_", family_of(identifier).lower())
+    if not re.match(r"[a-z_]", module) or module in KEYWORDS:
+        module = f"m_{module}"
+    directory = parent / Path(name).parent / identifier
+    directory.mkdir(parents=True)
+    template = Path(str(files("rtl_agent.problems") / "template"))
+    for path, text in read_tree(template).items():
+        to = directory / _RENAMED.get(path, path).replace("@MODULE@", module)
+        to.parent.mkdir(parents=True, exist_ok=True)
+        to.write_text(text.replace("@MODULE@", module))
+    return directory
+
+
+def _completed(name: str) -> str:
+    """fifo -> own_fifo_0001, mine_fifo -> mine_fifo_0001, mine_fifo_0002 as it is."""
+    try:
+        family_of(name)
+        return name
+    except BadField:
+        completed = f"{name}_0001" if re.search(r"[^_]_[^_]", name) else f"own_{name}_0001"
+    try:
+        family_of(completed)
+    except BadField as bad:
+        raise BadField("NAME", f"{name!r} should be letters, digits and underscores, such as mine_fifo_0001") from bad
+    return completed
 
 
 def _read(directory: Path) -> Problem:
