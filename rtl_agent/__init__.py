@@ -1,5 +1,7 @@
 """Train language models to write RTL that obeys its specification, and grade it with real EDA tools in a sandbox.
 
+::
+
     import rtl_agent as ra
 
     problem = ra.load_problems("bundled")[0]
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
         parse_weights,
         submit,
     )
-    from rtl_agent.problems import Problem, load_problems
+    from rtl_agent.problems import PROBLEM_SOURCES, LoadOptions, Problem, load_problems, parse_record
     from rtl_agent.registry import Registry
 
 _WHERE = {
@@ -48,18 +50,20 @@ _WHERE = {
         "parse_weights",
         "submit",
     ),
-    "rtl_agent.problems": ("Problem", "load_problems"),
+    "rtl_agent.problems": ("PROBLEM_SOURCES", "LoadOptions", "Problem", "load_problems", "parse_record"),
     "rtl_agent.registry": ("Registry",),
 }
 _MODULES = {name: module for module, names in _WHERE.items() for name in names}
 
 __all__ = [
+    "PROBLEM_SOURCES",
     "REWARD_TERMS",
     "Extraction",
     "Grade",
     "GradeCache",
     "Grader",
     "JudgedSubmission",
+    "LoadOptions",
     "Outcome",
     "Problem",
     "Registry",
@@ -67,6 +71,7 @@ __all__ = [
     "Submission",
     "SyncGrader",
     "load_problems",
+    "parse_record",
     "parse_weights",
     "submit",
 ]

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 import rtl_agent as ra
+from rtl_agent.problems.checks import check_source
 
 ROOT = Path(__file__).parents[1]
 PRINTED = {
+    "delay_lines": "example_delay_line_0008 passed",
     "grade": "failed 0.4 of 1.4",
     "latch_penalty": "with a latch: 1.2 of 1.4",
 }
@@ -44,3 +46,13 @@ def test_an_example_runs(name: str, tmp_path: Path) -> None:
 
 def test_the_package_says_that_it_has_types() -> None:
     assert (Path(ra.__file__).parent / "py.typed").is_file()
+
+
+def test_the_example_of_a_problem_source_conforms(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "examples")
+    import delay_lines  # noqa: F401  # registers itself
+
+    try:
+        assert check_source("delay-lines") == []
+    finally:
+        ra.PROBLEM_SOURCES.unregister("delay-lines")

@@ -11,7 +11,7 @@ from rtl_agent.grading.reward import PRESETS, RewardWeights, parse_weights
 from rtl_agent.grading.reward_terms import REWARD_TERMS, JudgedSubmission, RewardTerm, check_reward_term
 from rtl_agent.grading.submission import Submission, submit, submit_directory
 from rtl_agent.grading.sync_grader import SyncGrader
-from rtl_agent.grading.validate import Validation, validate_problem
+from rtl_agent.grading.validate import Trust, Validation, validate_problem
 
 __all__ = [
     "DEFAULT_EXTRACTION",
@@ -37,6 +37,7 @@ __all__ = [
     "Submission",
     "SyncGrader",
     "TestResult",
+    "Trust",
     "Validation",
     "check_reward_term",
     "default_cache_path",

@@ -43,12 +43,12 @@ PRESETS = {"staged": STAGED, "graded": GRADED, "binary": BINARY}
 def parse_weights(text: str) -> RewardWeights:
     """A preset (`staged`), weights (`format=0.1,tests=1`; those left out are 0), or a preset with weights over it
     (`staged,latches=-0.2`). Names are stages, `partial`, and reward terms."""
-    first, _, rest = text.partition(",")
+    first, *rest = text.split(",")
     if first.strip() in PRESETS:
-        weights = PRESETS[first.strip()]
+        weights, parts = PRESETS[first.strip()], rest
     else:
-        weights, rest = RewardWeights(format=0.0, syntax=0.0, tests=0.0), text
-    for part in rest.split(",") if rest or weights not in PRESETS.values() else ():
+        weights, parts = RewardWeights(format=0.0, syntax=0.0, tests=0.0), [first, *rest]
+    for part in parts:
         weights = _with(weights, part)
     return weights
 

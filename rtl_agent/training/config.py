@@ -34,7 +34,7 @@ DISTILL = ("distill",)
 
 @dataclass(frozen=True)
 class DataConfig:
-    """the problems to learn from, and those held out"""
+    """The problems to learn from, and those held out."""
 
     source: str = option(
         "bundled",
@@ -52,7 +52,7 @@ class DataConfig:
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """the models, where they run, and how the student is sampled"""
+    """The models, where they run, and how the student is sampled."""
 
     student: str = option(STUDENT, "the model that is trained", also=("student_model", "model_name"))
     teacher: str = option(TEACHER, "the model that advises it", also=("teacher_model",), modes=DISTILL)
@@ -65,7 +65,7 @@ class ModelConfig:
 
 @dataclass(frozen=True)
 class ObjectiveConfig:
-    """what the student learns from"""
+    """What the student learns from."""
 
     reward_coef: float = option(1.0, "weight of the reward in the advantage; 0 only measures it", resume=True)
     kl_penalty_coef: float = option(
@@ -106,7 +106,7 @@ class ObjectiveConfig:
 
 @dataclass(frozen=True)
 class OptimConfig:
-    """a step, and how many of them"""
+    """A step, and how many of them."""
 
     batch_size: int = option(8, "problems in a step", at_least=1)
     group_size: int = option(4, "rollouts of each problem", at_least=1)
@@ -123,7 +123,7 @@ class OptimConfig:
 
 @dataclass(frozen=True)
 class GradingConfig:
-    """the reward, and how answers are graded"""
+    """The reward, and how answers are graded."""
 
     reward: str = option("staged", f"reward preset: {', '.join(REWARDS)}; *_coef change single weights")
     format_coef: float | None = option(None, "weight of an answer in the right form", at_least=0)
@@ -148,7 +148,7 @@ class GradingConfig:
 
 @dataclass(frozen=True)
 class EvalConfig:
-    """evaluation on held-out problems, and the exam before and after"""
+    """Evaluation on held-out problems, and the exam before and after."""
 
     every: int = option(
         10, "evaluate on held-out problems every N steps; 0: never", alias="eval_every", at_least=0, resume=True
@@ -169,7 +169,7 @@ class EvalConfig:
 
 @dataclass(frozen=True)
 class RunConfig:
-    """the run directory, checkpoints and trackers"""
+    """The run directory, checkpoints and trackers."""
 
     log_path: str = option("", "the run directory; empty: runs/<mode>-<student>-<date>", resume=True)
     behavior_if_log_dir_exists: IfExists = option(

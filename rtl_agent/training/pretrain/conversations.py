@@ -8,7 +8,7 @@ from rtl_agent.envs.agentic.builder import AgenticGroupBuilder
 from rtl_agent.envs.dialects.dialect import ToolResult
 from rtl_agent.envs.dialects.registry import dialect_for
 from rtl_agent.problems import Kind, Problem, load_problems
-from rtl_agent.problems.generate.as_workspace import SPECIFICATION, as_workspace
+from rtl_agent.problems.generate import SPECIFICATION, as_workspace
 from rtl_agent.training.pretrain.batches import Pair
 
 SYSTEM, RENDERER, MODEL = "short", "rtl_agent", "rtl-agent/student"
