@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from rtl_agent.envs import EpisodeFailed
+from rtl_agent.envs.episode import EpisodeFailed
 from rtl_agent.evaluation.players import Player, Unwatched
 from rtl_agent.evaluation.samples import Sample, SampleFile
 from rtl_agent.evaluation.settings import problem_digest

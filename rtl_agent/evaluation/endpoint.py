@@ -10,7 +10,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import httpx
 
-from rtl_agent.envs import EpisodeFailed
+from rtl_agent.envs.episode import EpisodeFailed
 from rtl_agent.evaluation.errors import EvaluationError, ModelGone
 from rtl_agent.prompts import Message, as_dicts
 

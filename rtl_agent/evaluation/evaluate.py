@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rtl_agent.backends.watch import while_alive
-from rtl_agent.envs import live_grader, warnings_for
+from rtl_agent.envs.env import live_grader
+from rtl_agent.envs.renderers import warnings_for
 from rtl_agent.envs.agentic import workshop
 from rtl_agent.evaluation.ask_all import Lost, ask_all
 from rtl_agent.evaluation.errors import EvaluationError

@@ -14,7 +14,8 @@ from rtl_agent.backends.connect import EMBEDDED, CannotConnect, Connection, conn
 from rtl_agent.backends.engine.contract import EngineError
 from rtl_agent.backends.models.registry import OWN, model_directory
 from rtl_agent.backends.server.child import ServerDied
-from rtl_agent.envs import NoTokenizer, UnknownRenderer, default_renderer, renderer_for, tokenizer_for
+from rtl_agent.envs.renderers import UnknownRenderer, default_renderer, renderer_for
+from rtl_agent.envs.tokenizers import NoTokenizer, tokenizer_for
 from rtl_agent.envs.dialects import UnknownDialect
 from rtl_agent.evaluation.endpoint import Endpoint
 from rtl_agent.evaluation.errors import EvaluationError, ModelGone

@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 from rtl_agent.backends.watch import while_alive
-from rtl_agent.envs import Episode, EpisodeFailed
+from rtl_agent.envs.episode import Episode, EpisodeFailed
 from rtl_agent.evaluation.errors import EvaluationError
 from rtl_agent.evaluation.evaluate import Options, opened
 from rtl_agent.evaluation.models import ModelSpec

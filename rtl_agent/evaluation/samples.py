@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from rtl_agent.envs import Episode
+from rtl_agent.envs.episode import Episode
 from rtl_agent.evaluation.errors import EvaluationError
 from rtl_agent.evaluation.settings import Settings, problem_digest
 from rtl_agent.problems import Problem

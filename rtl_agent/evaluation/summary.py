@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rtl_agent.envs.metrics import RATES, grade_metrics
+from rtl_agent.envs.episode import RATES, grade_metrics
 from rtl_agent.evaluation.samples import Sample
 from rtl_agent.evaluation.statistics import cvdp_pass_at_k, standard_error, unbiased_pass_at_k, wilson
 from rtl_agent.grading import Grade

@@ -12,7 +12,7 @@ from rtl_agent.envs.agentic import Level
 from rtl_agent.envs.agentic.session import asked
 from rtl_agent.envs.agentic.toolbox import tool_specs
 from rtl_agent.envs.dialects.qwen import brief_tools_text, tools_text
-from rtl_agent.envs.failures import failures
+from rtl_agent.envs.feedback import failures
 from rtl_agent.evaluation.rules import AGENTIC, Rules
 from rtl_agent.grading import Diagnostic, Grade, Outcome, Stage, StageName, TestResult
 from rtl_agent.problems import CocotbVersion, Harness, Kind, Needs, Problem

@@ -6,7 +6,9 @@ import tinker
 from tinker_cookbook.completers import StopCondition
 from tinker_cookbook.rl.types import InitialObservationOverflow
 
-from rtl_agent.envs import EpisodeFailed, SingleShotEnv, SingleShotGroupBuilder, tokenizer_for
+from rtl_agent.envs.env import EpisodeEnv, ProblemGroupBuilder
+from rtl_agent.envs.episode import EpisodeFailed
+from rtl_agent.envs.tokenizers import tokenizer_for
 from rtl_agent.envs.agentic.builder import AgenticGroupBuilder
 from rtl_agent.envs.agentic.env import AgenticEnv
 from rtl_agent.envs.refine import RefineEnv, RefineGroupBuilder
@@ -16,8 +18,8 @@ from rtl_agent.evaluation.rules import AGENTIC, REFINE, Rules
 from rtl_agent.problems import Problem
 from rtl_agent.training.seeds import seed_of
 
-OurEnv = SingleShotEnv | RefineEnv | AgenticEnv
-Builder = SingleShotGroupBuilder | RefineGroupBuilder | AgenticGroupBuilder
+OurEnv = EpisodeEnv | RefineEnv | AgenticEnv
+Builder = ProblemGroupBuilder | RefineGroupBuilder | AgenticGroupBuilder
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class TokenPlayer:
             return RefineGroupBuilder(*words, config=self.rules.refine(model.context))
         if self.rules.env == AGENTIC:
             return AgenticGroupBuilder(*words, config=self.rules.agentic(model.context))
-        return SingleShotGroupBuilder(*words)
+        return ProblemGroupBuilder(*words)
 
     @property
     def _budget(self) -> int:

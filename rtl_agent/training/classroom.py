@@ -4,7 +4,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from rtl_agent.envs import ProblemDataset, fitting
+from rtl_agent.envs.task_sampler import TaskSampler, fitting
 from rtl_agent.grading import Grader
 from rtl_agent.problems import Problem
 from rtl_agent.training.config import Config
@@ -17,7 +17,7 @@ from rtl_agent.training.sources import ProblemSets
 class Classroom:
     """Problems to learn from and sets of them to be tested on, and how they are asked."""
 
-    dataset: ProblemDataset
+    dataset: TaskSampler
     tests: Mapping[str, tuple[Problem, ...]]
     template: GroupBuilder
     grader: Grader
@@ -63,5 +63,5 @@ def open_classroom(config: Config, sets: ProblemSets, renderer_name: str, grader
         kept, more = fitting(problems, lambda problem: replace(template, problem=problem))
         tests[name] = tuple(kept)
         too_long += more
-    dataset = ProblemDataset(tuple(train), config.batch_size, seed=config.seed, epochs=config.epochs)
+    dataset = TaskSampler(tuple(train), config.batch_size, seed=config.seed, epochs=config.epochs)
     return Classroom(dataset, tests, template, grader, (*sets.left_out, *too_long))

@@ -1,6 +1,6 @@
 """What an episode is, by the config: one answer, an answer that is refined, or an agent with a shell."""
 
-from rtl_agent.envs import SingleShotEnv, SingleShotGroupBuilder
+from rtl_agent.envs.env import EpisodeEnv, ProblemGroupBuilder
 from rtl_agent.envs.agentic import AgenticConfig, CommandLimits, Level
 from rtl_agent.envs.agentic.builder import AgenticGroupBuilder
 from rtl_agent.envs.agentic.env import AgenticEnv
@@ -8,8 +8,8 @@ from rtl_agent.envs.refine import Counted, RefineConfig, RefineEnv, RefineGroupB
 from rtl_agent.problems import Kind, Problem
 from rtl_agent.training.config import Config
 
-GroupBuilder = SingleShotGroupBuilder | RefineGroupBuilder | AgenticGroupBuilder
-RecordedEnv = SingleShotEnv | RefineEnv | AgenticEnv
+GroupBuilder = ProblemGroupBuilder | RefineGroupBuilder | AgenticGroupBuilder
+RecordedEnv = EpisodeEnv | RefineEnv | AgenticEnv
 
 
 def builder_for(config: Config, problem: Problem, renderer_name: str, context: int) -> GroupBuilder:
@@ -28,7 +28,7 @@ def builder_for(config: Config, problem: Problem, renderer_name: str, context: i
         return RefineGroupBuilder(*common, config=rules)
     if config.env == "agentic":
         return AgenticGroupBuilder(*common, config=agentic_rules(config, tokens))
-    return SingleShotGroupBuilder(*common)
+    return ProblemGroupBuilder(*common)
 
 
 def agentic_rules(config: Config, tokens: int) -> AgenticConfig:

@@ -8,7 +8,7 @@ from tinker_cookbook.completers import StopCondition, TokenCompleter, TokensWith
 from tinker_cookbook.rl.data_processing import trajectory_to_data
 from tinker_cookbook.rl.types import InitialObservationOverflow, Trajectory, Transition
 
-from rtl_agent.envs import EpisodeFailed
+from rtl_agent.envs.episode import EpisodeFailed
 from rtl_agent.teachers import Teacher
 from rtl_agent.training.clock import Clock
 from rtl_agent.training.environments import GroupBuilder, RecordedEnv

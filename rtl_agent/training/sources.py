@@ -4,7 +4,7 @@ import fnmatch
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rtl_agent.envs import gradable, partition
+from rtl_agent.envs.task_sampler import gradable, partition
 from rtl_agent.problems import BadRecord, NoSuchProblems, Problem, Split, load_problems
 from rtl_agent.problems.generate import HELD_OUT_WHOLE, TRAINED, as_workspace, generate
 from rtl_agent.training.config import Config

@@ -9,7 +9,8 @@ import pytest
 import pytest_asyncio
 import tinker
 
-from rtl_agent.envs import Episode, EpisodeFailed, live_grader
+from rtl_agent.envs.env import live_grader
+from rtl_agent.envs.episode import Episode, EpisodeFailed
 from rtl_agent.envs.refine import Counted, RefineConfig, RefineEnv, RefineGroupBuilder, RefineSession
 from rtl_agent.grading import Grader
 from rtl_agent.problems import Needs, Problem

@@ -12,7 +12,8 @@ from tinker_cookbook.rl.data_processing import trajectory_to_data
 from tinker_cookbook.rl.metric_util import compute_trajectory_metrics
 from tinker_cookbook.rl.rollouts import do_group_rollout
 
-from rtl_agent.envs import Episode, EpisodeFailed, NoGrader, SingleShotEnv, SingleShotGroupBuilder, live_grader
+from rtl_agent.envs.env import EpisodeEnv, NoGrader, ProblemGroupBuilder, live_grader
+from rtl_agent.envs.episode import Episode, EpisodeFailed
 from rtl_agent.grading import ExecutorFault, Grade, Grader, Outcome, RewardWeights
 from rtl_agent.grading.executors import GradeJob
 from rtl_agent.problems import CocotbVersion, Needs, Problem
@@ -34,8 +35,8 @@ def counter(bundled: dict[str, Problem]) -> Problem:
     return bundled[ID]
 
 
-def builder(problem: Problem, group_size: int = 1, **options: object) -> SingleShotGroupBuilder:
-    return SingleShotGroupBuilder(problem, group_size, "rtl-agent/student", "rtl_agent", **options)  # type: ignore[arg-type]
+def builder(problem: Problem, group_size: int = 1, **options: object) -> ProblemGroupBuilder:
+    return ProblemGroupBuilder(problem, group_size, "rtl-agent/student", "rtl_agent", **options)  # type: ignore[arg-type]
 
 
 def reply(code: str) -> str:
@@ -47,7 +48,7 @@ def reference(problem: Problem) -> str:
     return problem.reference[MODULE]
 
 
-async def played(env: SingleShotEnv, text: str, stop_reason: str = "stop") -> tuple[float, dict[str, float], Episode]:
+async def played(env: EpisodeEnv, text: str, stop_reason: str = "stop") -> tuple[float, dict[str, float], Episode]:
     """What a model that writes `text` gets for it."""
     _, stop = await env.initial_observation()
     tokens = env._renderer.tokenizer.encode(text)
@@ -58,7 +59,7 @@ async def played(env: SingleShotEnv, text: str, stop_reason: str = "stop") -> tu
     return result.reward, dict(result.metrics), env.episode
 
 
-async def one(problem: Problem) -> SingleShotEnv:
+async def one(problem: Problem) -> EpisodeEnv:
     (env,) = await builder(problem).make_envs()
     return env
 

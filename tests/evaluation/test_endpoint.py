@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from rtl_agent.envs import EpisodeFailed
+from rtl_agent.envs.episode import EpisodeFailed
 from rtl_agent.evaluation import EvaluationError, ModelGone
 from rtl_agent.evaluation.endpoint import Endpoint, Reply
 from rtl_agent.prompts import Message

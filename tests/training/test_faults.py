@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from rtl_agent.backends.connect import Connection
-from rtl_agent.envs import SingleShotGroupBuilder, live_grader
+from rtl_agent.envs.env import ProblemGroupBuilder, live_grader
 from rtl_agent.grading import Grade, Grader
 from rtl_agent.grading.executors import GradeJob, LocalExecutor
 from rtl_agent.grading.executors.job import error_grade
@@ -51,7 +51,7 @@ async def test_a_group_that_cannot_be_graded_leaves_with_all_that_belongs_to_it(
         async with Grader(executor=executor, timeout_seconds=60) as grader:
             with live_grader(grader):
                 for problem in load_problems(str(gates)):
-                    builder = SingleShotGroupBuilder(problem, GROUP, STUDENT, "rtl_agent", "short")  # as it was taught
+                    builder = ProblemGroupBuilder(problem, GROUP, STUDENT, "rtl_agent", "short")  # as it was taught
                     groups.append(await play_group(builder, policy, teacher))
     finally:
         await executor.aclose()

@@ -7,7 +7,7 @@ import pytest
 from rtl_agent.envs.agentic import AgenticConfig, AgenticSession, CommandLimits, EndReason, Level
 from rtl_agent.envs.agentic.observation import head_and_tail, plain_text
 from rtl_agent.envs.agentic.toolbox import tool_specs
-from rtl_agent.envs.metrics import end_metrics
+from rtl_agent.envs.episode import end_metrics
 from tests.envs.agentic.turns import answer, bash, call, shown, write
 
 in_one_loop = pytest.mark.asyncio(loop_scope="module")

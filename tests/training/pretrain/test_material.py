@@ -3,7 +3,7 @@
 import itertools
 from collections import Counter
 
-from rtl_agent.envs import tokenizer_for
+from rtl_agent.envs.tokenizers import tokenizer_for
 from rtl_agent.envs.dialects.dialect import ToolResult
 from rtl_agent.envs.dialects.registry import dialect_for
 from rtl_agent.problems import Kind, load_problems
