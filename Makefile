@@ -1,6 +1,6 @@
 # Every target but help and clean sets up what it needs, once: see scripts/setup.sh.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all clean
+.PHONY: help setup demo test test-all test-quick docs lock clean
 BIN := .venv/bin
 # One more than there are cores, up to 8: some tests wait for a time limit.
 WORKERS := $(shell n=$$(nproc 2>/dev/null || echo 1); [ $$n -gt 7 ] && echo 8 || echo $$((n + 1)))
@@ -21,6 +21,12 @@ test: setup  ## lint, types, layering and all tests that are not slow
 	@$(BIN)/lint-imports
 	@$(BIN)/pytest -m "not slow" -n $(WORKERS) --durations 10
 
+test-quick:  ## in a minute, without EDA tools and torch: lint and the tests that need neither
+	@sh scripts/setup.sh --quick
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/pytest -p tests.quick -m "not slow" -n $(WORKERS)
+
 test-all: setup  ## the same with the slow tests, Ray among them
 	@$(BIN)/python -c 'import ray' 2>/dev/null || $(BIN)/pip install -qq --disable-pip-version-check -e '.[dev,ray]'
 	@$(BIN)/ruff check .
@@ -29,6 +35,13 @@ test-all: setup  ## the same with the slow tests, Ray among them
 	@$(BIN)/lint-imports
 	@$(BIN)/pytest -n $(WORKERS) --durations 10
 
+docs: setup  ## the site, in docs/_build/html
+	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+lock: setup  ## write down the versions that are installed now: names and versions only
+	@$(BIN)/pip freeze --exclude-editable --exclude setuptools | sed -E 's/\+[a-z0-9.]+$$//' > requirements-dev.lock
+
 clean:  ## remove everything that set-up and tests left in the checkout
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf docs/_build docs/_written .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

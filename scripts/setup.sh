@@ -1,5 +1,6 @@
 #!/bin/sh
 # Installs what rtl-agent needs, once: system packages with apt-get, Python packages in .venv. Silent when all is there.
+# With --quick only what `make test-quick` needs: Python packages without torch, no tools.
 set -eu
 cd "$(dirname "$0")/.."
 venv=.venv
@@ -15,7 +16,7 @@ wanted() {
     "$venv/bin/python" -I -S -V
     echo "${RTL_AGENT_HOME:-}"
     (
-        cat pyproject.toml scripts/setup.sh
+        cat pyproject.toml requirements-dev.lock scripts/setup.sh
         cd rtl_agent/toolchain && cat pins.py harness_env.py relocate.py icarus*.py yosys.py launcher/*
     ) | sha256sum
 }
@@ -78,6 +79,7 @@ install_packages() {
     [ -z "$programs" ] || fail "still missing after apt-get: $programs."
 }
 
+# The extras in $1, in the versions of the lock file.
 install_python() {
     # The scripts of a .venv name its place: in a checkout that was moved they start nothing.
     if ! grep -qsF "$(pwd)/$venv/bin/" "$venv/bin/pip" || ! "$venv/bin/python" -m pip --version >/dev/null 2>&1; then
@@ -86,8 +88,8 @@ install_python() {
         rm -rf "$venv/bin" "$venv/lib" "$venv/lib64" "$venv/include" "$venv/pyvenv.cfg"
         "$python" -m venv "$venv" >"$log" 2>&1 || { cat "$log" >&2; fail "$python could not make $venv."; }
     fi
-    say "installing Python packages in $venv, torch among them (about three minutes)"
-    "$venv/bin/python" -m pip install -qq --disable-pip-version-check -e '.[dev,train]' >"$log" 2>&1 </dev/null || {
+    say "installing Python packages in $venv${2:+, $2}"
+    "$venv/bin/python" -m pip install -qq --disable-pip-version-check -c requirements-dev.lock -e ".[$1]" >"$log" 2>&1 </dev/null || {
         tail -n 25 "$log" >&2
         fail "pip could not install the packages that pyproject.toml names."
     }
@@ -102,6 +104,14 @@ install_tools() {
     "$venv/bin/python" -m rtl_agent.toolchain.install || [ $? -eq 3 ] || exit 1
 }
 
+if [ "${1:-}" = --quick ]; then
+    [ -x "$venv/bin/pytest" ] && exit 0
+    log=$(mktemp)
+    trap 'rm -f "$log"' EXIT
+    find_python
+    install_python dev
+    exit 0
+fi
 find_missing
 if [ -z "$packages" ] && [ -f "$stamp" ] && [ "$(wanted 2>/dev/null)" = "$(cat "$stamp")" ]; then
     exit 0
@@ -116,7 +126,7 @@ trap 'rm -f "$log"' EXIT
 find_python
 find_missing_for_python
 install_packages
-install_python
+install_python dev,train "torch among them (about three minutes)"
 install_tools
 wanted >"$stamp"
 say "set-up is done"

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from enum import StrEnum
 
-from rtl_agent.envs.episode import EpisodeTurn, grade_or_fail
+from rtl_agent.envs.episode import grade_or_fail
+from rtl_agent.runs.episode import EpisodeTurn
 from rtl_agent.envs.episode_config import EpisodeConfig, Level, RefineReward
 from rtl_agent.envs.feedback import failures
 from rtl_agent.envs.session import Reply, Session, ToolResult, Turn

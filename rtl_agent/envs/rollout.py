@@ -12,7 +12,8 @@ from tinker_cookbook.completers import StopCondition, TokenCompleter, TokensWith
 from tinker_cookbook.rl.types import InitialObservationOverflow, Trajectory, Transition
 
 from rtl_agent.envs.env import EpisodeEnv
-from rtl_agent.envs.episode import Episode, EpisodeFailed
+from rtl_agent.envs.episode import EpisodeFailed
+from rtl_agent.runs.episode import Episode
 
 T = TypeVar("T")
 
@@ -27,7 +28,7 @@ def seed_of(*parts: object) -> int:
 
 
 async def gather_or_cancel(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """The results in their order, or the first error, once the others have ended. `asyncio.gather` leaves them running."""
+    """The results in their order, or the first error once all have ended. `asyncio.gather` would leave them running."""
     tasks = [asyncio.ensure_future(work) for work in works]
     try:
         return list(await asyncio.gather(*tasks))

@@ -11,15 +11,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from rtl_agent.envs.episode import (
-    NO_TOKENS,
-    Episode,
-    EpisodeTurn,
-    Transcript,
-    diagnostics_of,
-    end_metrics,
-    grade_metrics,
-)
+from rtl_agent.envs.episode import NO_TOKENS, Transcript, diagnostics_of, end_metrics, grade_metrics
+from rtl_agent.runs.episode import Episode, EpisodeTurn
 from rtl_agent.envs.episode_config import EpisodeConfig, Level
 from rtl_agent.grading import Grade, Grader
 from rtl_agent.problems import Kind, Problem
@@ -86,7 +79,7 @@ class Session(ABC):
     async def out_of_tokens(self) -> Reply:
         """Over, as what was to be shown leaves no room for another turn."""
 
-    async def close(self) -> None:
+    async def close(self) -> None:  # noqa: B027  # most sessions hold nothing
         """Gives back what the session holds. May be called at any time, and again."""
 
     # what is kept of an episode that is over

@@ -5,16 +5,15 @@ import time
 from pathlib import Path
 
 from rtl_agent.backends.watch import while_alive
-from rtl_agent.envs.episode import Episode, EpisodeFailed
+from rtl_agent.envs.episode import EpisodeFailed
+from rtl_agent.runs.episode import Episode
 from rtl_agent.evaluation.errors import EvaluationError
 from rtl_agent.evaluation.evaluate import Options, opened
 from rtl_agent.evaluation.models import ModelSpec
 from rtl_agent.evaluation.players import Watcher
 from rtl_agent.evaluation.settings import Settings
 from rtl_agent.problems import Problem
-from rtl_agent.runs.durable import append_line
-from rtl_agent.runs.errors import cannot
-from rtl_agent.runs.jsonl import to_line
+from rtl_agent.runs.files import append_line, cannot, to_line
 from rtl_agent.training.seeds import seed_of
 
 

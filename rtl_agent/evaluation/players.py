@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from rtl_agent.envs.episode import Episode
+from rtl_agent.runs.episode import Episode
 from rtl_agent.problems import Problem
 from rtl_agent.prompts import Message
 

@@ -15,7 +15,7 @@ from rtl_agent.evaluation.settings import Settings, problem_digest
 from rtl_agent.evaluation.summary import Summary, by_group, summarise
 from rtl_agent.problems import Problem
 from rtl_agent.runs import write_whole
-from rtl_agent.runs.jsonl import plain
+from rtl_agent.runs.files import plain
 
 FORM = 1  # of this JSON
 PACKAGES = ("tinker", "tinker-cookbook", "torch")

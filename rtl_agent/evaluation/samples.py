@@ -8,14 +8,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from rtl_agent.envs.episode import Episode
+from rtl_agent.runs.episode import Episode
 from rtl_agent.evaluation.errors import EvaluationError
 from rtl_agent.evaluation.settings import Settings, problem_digest
 from rtl_agent.problems import Problem
-from rtl_agent.runs.config import differences
-from rtl_agent.runs.durable import append_line, cut_torn_line
-from rtl_agent.runs.errors import cannot
-from rtl_agent.runs.jsonl import read_lines, to_line
+from rtl_agent.runs.compare import differences
+from rtl_agent.runs.files import append_line, cannot, cut_torn_line, read_lines, to_line
 
 TEXTS_CHANGED = (
     "texts: what a model is told besides the problem (system message, form of an answer, tools, failures) is worded "

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from rtl_agent.backends.models import OWN
-from rtl_agent.envs.episode import Episode
+from rtl_agent.runs.episode import Episode
 from rtl_agent.envs.agentic import AgenticSession, EndReason, Level, Workshop
 from rtl_agent.envs.dialects.qwen import brief_tools_text, parse_text, results_text, tools_text
 from rtl_agent.envs.episode import grade_or_fail

@@ -1,24 +1,25 @@
 """The run directory: write, resume, read, compare."""
 
-from rtl_agent.runs.checkpoint import Checkpoint
-from rtl_agent.runs.compare import Comparison, MetricPair, Summary, compare, summarise
-from rtl_agent.runs.config import Difference, flatten
-from rtl_agent.runs.durable import write_whole
-from rtl_agent.runs.errors import RunError
-from rtl_agent.runs.if_exists import IfExists
-from rtl_agent.runs.record import RunRecord, list_runs, read_run
-from rtl_agent.runs.run import Run
+from rtl_agent.runs.compare import Comparison, Difference, MetricPair, MetricSummary, compare, flatten, summarise
+from rtl_agent.runs.directory import IfExists
+from rtl_agent.runs.episode import Episode, EpisodeTurn, RolloutRecord
+from rtl_agent.runs.files import RunError, write_whole
+from rtl_agent.runs.record import Checkpoint, RunRecord, list_runs, read_run
+from rtl_agent.runs.writer import RunWriter
 
 __all__ = [
     "Checkpoint",
     "Comparison",
     "Difference",
+    "Episode",
+    "EpisodeTurn",
     "IfExists",
     "MetricPair",
-    "Run",
+    "MetricSummary",
+    "RolloutRecord",
     "RunError",
     "RunRecord",
-    "Summary",
+    "RunWriter",
     "compare",
     "flatten",
     "list_runs",

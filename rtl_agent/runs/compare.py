@@ -1,15 +1,60 @@
-"""Two runs side by side: which options differ, and how the metrics of both came out."""
+"""What differs between two configs or two runs, and which options may not change when a run resumes."""
 
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-from rtl_agent.runs.config import Difference, differences
+from rtl_agent.runs.files import RunError
 from rtl_agent.runs.record import RunRecord
+
+ABSENT = "(absent)"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One option by its dotted name, and its value on both sides."""
+
+    option: str
+    before: Any
+    after: Any
+
+    def __str__(self) -> str:
+        return f"{self.option}: {self.before!r} -> {self.after!r}"
+
+
+def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Difference, ...]:
+    old, new = dict(flatten(before)), dict(flatten(after))
+    names = [*old, *(name for name in new if name not in old)]
+    pairs = ((name, old.get(name, ABSENT), new.get(name, ABSENT)) for name in names)
+    return tuple(Difference(*pair) for pair in pairs if pair[1] != pair[2])
+
+
+def flatten(config: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Options by dotted name: `{"optim": {"lr": 1}}` has `optim.lr`."""
+    for name, value in config.items():
+        if isinstance(value, Mapping) and value:
+            yield from flatten(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+def refuse_changes(run: Path, changes: Collection[Difference], fixed: Collection[str]) -> None:
+    """An error that names every changed option which the steps already done depend on."""
+    refused = [change for change in changes if any(f"{change.option}.".startswith(f"{name}.") for name in fixed)]
+    if refused:
+        lines = "".join(f"\n  {change}" for change in refused)
+        raise RunError(
+            f"{run} cannot resume with another value of {', '.join(change.option for change in refused)}, because the "
+            f"steps already done depend on it:{lines}\nGive the old value, or start a new run with another log_path."
+        )
+
 
 RECENT_STEPS = 10
 
 
 @dataclass(frozen=True)
-class Summary:
+class MetricSummary:
     """A metric at its last measurement, and its mean over the last ten: one step alone is mostly noise."""
 
     last: float | None
@@ -21,8 +66,8 @@ class MetricPair:
     """One metric in both runs; None on the side that does not have it."""
 
     name: str
-    a: Summary
-    b: Summary
+    a: MetricSummary
+    b: MetricSummary
 
     @property
     def change(self) -> float | None:
@@ -45,9 +90,9 @@ def compare(a: RunRecord, b: RunRecord) -> Comparison:
     return Comparison(str(a.path), str(b.path), differences(a.config, b.config), measured)
 
 
-def summarise(run: RunRecord, metric: str) -> Summary:
+def summarise(run: RunRecord, metric: str) -> MetricSummary:
     values = [value for _, value in run.series(metric)]
     if not values:
-        return Summary(None, None)
+        return MetricSummary(None, None)
     recent = values[-RECENT_STEPS:]
-    return Summary(values[-1], sum(recent) / len(recent))
+    return MetricSummary(values[-1], sum(recent) / len(recent))

@@ -1,15 +1,50 @@
 """The reader of run directories: finished runs, runs that are still going, and tinker-cookbook's."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rtl_agent.runs import layout
-from rtl_agent.runs.checkpoint import Checkpoint
-from rtl_agent.runs.errors import RunError, cannot
-from rtl_agent.runs.jsonl import read_lines, read_object
-from rtl_agent.runs.lock import is_locked
+from rtl_agent.runs import directory
+from rtl_agent.runs.episode import RolloutRecord
+from rtl_agent.runs.files import RunError, cannot, read_lines, read_object
+
+_OWN = ("name", "step", "state_path", "sampler_path", "best", "value")
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """`step` counts the steps done, so a run resumes with step number `step`.
+
+    `state_path` holds weights and optimiser, `sampler_path` weights to sample from. `best` says that no earlier
+    checkpoint had a better `value` (the held-out score). `extra` is the loop's own: data position, random state.
+    """
+
+    name: str
+    step: int
+    state_path: str | None
+    sampler_path: str | None = None
+    best: bool = False
+    value: float | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in _OWN} | {"extra": dict(self.extra)}
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> "Checkpoint":
+        """Also from tinker-cookbook's lines, which say `batch` for the step and keep the loop's own keys beside it."""
+        extra = dict(record.get("extra") or {})
+        extra |= {key: value for key, value in record.items() if key not in (*_OWN, "extra", "batch")}
+        return cls(
+            name=str(record.get("name", "")),
+            step=int(record.get("step", record.get("batch", 0)) or 0),
+            state_path=record.get("state_path"),
+            sampler_path=record.get("sampler_path"),
+            best=bool(record.get("best", False)),
+            value=record.get("value"),
+            extra=extra,
+        )
 
 
 @dataclass(frozen=True)
@@ -44,14 +79,18 @@ class RunRecord:
 
     def episodes(self, kind: str = "step") -> Iterator[dict[str, Any]]:
         """Every episode of training (`step`), evaluations (`eval`) or a `teacher`, in order, each with its step."""
-        for file in layout.rollout_files(self.path):
+        for file in directory.rollout_files(self.path):
             if file.kind == kind:
                 for episode in read_lines(file.path):
                     yield {"step": file.step, **episode}
 
+    def rollouts(self, kind: str = "step") -> Iterator[RolloutRecord]:
+        """The same, typed, whatever version of rtl-agent wrote them; without their tokens."""
+        return map(RolloutRecord.from_json, self.episodes(kind))
+
     def held_out(self) -> list[dict[str, Any]]:
         """The problems of the evaluations, with their references; none in runs of other writers."""
-        return list(read_lines(self.path / layout.HELD_OUT))
+        return list(read_lines(self.path / directory.HELD_OUT))
 
 
 def read_run(path: str | Path) -> RunRecord:
@@ -59,13 +98,13 @@ def read_run(path: str | Path) -> RunRecord:
     if not path.is_dir():
         raise RunError(f"there is no run directory {path}; see `rtl-agent runs list`")
     if not looks_like_run(path):
-        raise RunError(f"{path} is not a run directory: it has no {layout.METRICS}; see `rtl-agent runs list`")
+        raise RunError(f"{path} is not a run directory: it has no {directory.METRICS}; see `rtl-agent runs list`")
     return RunRecord(
         path=path,
-        config=read_object(path / layout.CONFIG) if (path / layout.CONFIG).exists() else {},
-        metrics=tuple(read_lines(path / layout.METRICS)),
-        checkpoints=tuple(Checkpoint.from_json(line) for line in read_lines(path / layout.CHECKPOINTS)),
-        is_running=is_locked(path),
+        config=read_object(path / directory.CONFIG) if (path / directory.CONFIG).exists() else {},
+        metrics=tuple(read_lines(path / directory.METRICS)),
+        checkpoints=tuple(Checkpoint.from_json(line) for line in read_lines(path / directory.CHECKPOINTS)),
+        is_running=directory.is_locked(path),
     )
 
 
@@ -74,7 +113,7 @@ def list_runs(root: str | Path) -> list[Path]:
     root = Path(root)
     if not root.is_dir():
         raise RunError(f"there is no folder {root}: give the folder that holds the runs")
-    if layout.is_run(root):
+    if directory.is_run(root):
         return [root]
     try:
         children = [child for child in root.iterdir() if child.is_dir()]
@@ -93,7 +132,7 @@ def list_runs(root: str | Path) -> list[Path]:
 
 def looks_like_run(path: Path) -> bool:
     """For reading, less will do than for deleting: a copy may lack any of the other files."""
-    return layout.is_run(path) or (path / layout.METRICS).is_file()
+    return directory.is_run(path) or (path / directory.METRICS).is_file()
 
 
 def _is_evaluation(line: Mapping[str, Any]) -> bool:
@@ -103,5 +142,5 @@ def _is_evaluation(line: Mapping[str, Any]) -> bool:
 
 
 def _last_written(run: Path) -> float:
-    files = (run / name for name in (layout.METRICS, layout.CONFIG))
+    files = (run / name for name in (directory.METRICS, directory.CONFIG))
     return max((file.stat().st_mtime for file in files if file.exists()), default=0.0)

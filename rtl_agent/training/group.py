@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import tinker
 from tinker_cookbook.rl.types import Trajectory, TrajectoryGroup
 
-from rtl_agent.envs.episode import Episode
+from rtl_agent.runs.episode import Episode
 from rtl_agent.problems import Problem
 from rtl_agent.teachers import Advice
 

@@ -17,7 +17,7 @@ from tinker_cookbook.rl.metrics import compute_post_kl
 
 from rtl_agent.problems import Problem
 from rtl_agent.processes import cpu_seconds
-from rtl_agent.runs import Checkpoint, Run
+from rtl_agent.runs import Checkpoint, RunWriter
 from rtl_agent.teachers import Teacher
 from rtl_agent.training.advantages import Lesson, Signal, array, lesson_of
 from rtl_agent.training.classroom import Classroom
@@ -46,7 +46,7 @@ class Loop:
     classroom: Classroom
     student: Student
     teacher: Teacher | None
-    run: Run
+    run: RunWriter
     display: Display
     trackers: Trackers
     total: int
@@ -242,7 +242,7 @@ def teacher_logprobs(rollout: Rollout) -> list[float]:
     return found
 
 
-def first_step(run: Run) -> tuple[int, Checkpoint | None]:
+def first_step(run: RunWriter) -> tuple[int, Checkpoint | None]:
     """Where a run goes on, after what came later was dropped."""
     checkpoint = run.last_checkpoint
     step = checkpoint.step if checkpoint else 0

@@ -20,7 +20,7 @@ from rtl_agent.envs.renderers import UnknownRenderer, default_renderer, warnings
 from rtl_agent.envs.tokenizers import NoTokenizer, tokenizer_for
 from rtl_agent.envs.dialects import UnknownDialect
 from rtl_agent.grading import Extraction, GradeCache, Grader, default_cache_path
-from rtl_agent.runs import Checkpoint, Run, RunError
+from rtl_agent.runs import Checkpoint, RunError, RunWriter
 from rtl_agent.teachers import Teacher
 from rtl_agent.toolchain import find_toolchain
 from rtl_agent.training.advantages import Signal
@@ -74,7 +74,9 @@ async def _run(config: Config, console: Console) -> Path:
     sets, for_exam = problem_sets(config), exam_sets(config)
     async with AsyncExitStack() as stack:
         run = stack.enter_context(
-            Run.create(_log_path(config), described(config), if_exists=config.behavior_if_log_dir_exists, fixed=FIXED)
+            RunWriter.create(
+                _log_path(config), described(config), if_exists=config.behavior_if_log_dir_exists, fixed=FIXED
+            )
         )
         _log_to(run, stack)
         run.write_code_diff()
@@ -134,7 +136,7 @@ def _log_path(config: Config) -> Path:
     return Path("runs") / f"{config.mode}-{student}-{time.strftime('%Y%m%d-%H%M%S')}"
 
 
-def _log_to(run: Run, stack: AsyncExitStack) -> None:
+def _log_to(run: RunWriter, stack: AsyncExitStack) -> None:
     handler = run.logging_handler()
     root = logging.getLogger()
     root.addHandler(handler)
@@ -142,7 +144,7 @@ def _log_to(run: Run, stack: AsyncExitStack) -> None:
     log.setLevel(logging.INFO)
 
 
-def _connect(config: Config, run: Run) -> Connection:
+def _connect(config: Config, run: RunWriter) -> Connection:
     models = [name for name in dict.fromkeys((config.student, config.teacher)) if name]
     return connect(config.backend, models=models, state=run.path / "checkpoints")
 
@@ -204,7 +206,7 @@ def _signal(config: Config) -> Signal:
     )
 
 
-def _headline(config: Config, classroom: Classroom, run: Run, total: int, first: int) -> str:
+def _headline(config: Config, classroom: Classroom, run: RunWriter, total: int, first: int) -> str:
     taught = f" <- {config.teacher}" if config.teacher else ""
     resumed = f", going on at step {first}" if first else ""
     return (

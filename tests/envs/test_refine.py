@@ -10,7 +10,8 @@ import pytest_asyncio
 import tinker
 
 from rtl_agent.envs.env import live_grader
-from rtl_agent.envs.episode import Episode, EpisodeFailed
+from rtl_agent.envs.episode import EpisodeFailed
+from rtl_agent.runs.episode import Episode
 from rtl_agent.envs.refine import Counted, RefineConfig, RefineEnv, RefineGroupBuilder, RefineSession
 from rtl_agent.grading import Grader
 from rtl_agent.problems import Needs, Problem

@@ -13,7 +13,8 @@ from tinker_cookbook.rl.metric_util import compute_trajectory_metrics
 from tinker_cookbook.rl.rollouts import do_group_rollout
 
 from rtl_agent.envs.env import EpisodeEnv, NoGrader, ProblemGroupBuilder, live_grader
-from rtl_agent.envs.episode import Episode, EpisodeFailed
+from rtl_agent.envs.episode import EpisodeFailed
+from rtl_agent.runs.episode import Episode
 from rtl_agent.grading import ExecutorFault, Grade, Grader, Outcome, RewardWeights
 from rtl_agent.grading.executors import GradeJob
 from rtl_agent.problems import CocotbVersion, Needs, Problem

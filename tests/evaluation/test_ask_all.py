@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rtl_agent.envs.episode import Episode, EpisodeFailed
+from rtl_agent.envs.episode import EpisodeFailed
+from rtl_agent.runs.episode import Episode
 from rtl_agent.evaluation.ask_all import TRIES, ask_all
 from rtl_agent.evaluation.players import Played, Watcher
 from rtl_agent.evaluation.samples import SampleFile

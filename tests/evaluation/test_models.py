@@ -10,7 +10,7 @@ from rtl_agent.backends.connect import Connection
 from rtl_agent.evaluation import EvaluationError, ModelSpec, Options, evaluate, open_model, problem_set
 from rtl_agent.evaluation.models import TextModel, TokenModel
 from rtl_agent.problems import Selection
-from rtl_agent.runs import Checkpoint, Run, RunError
+from rtl_agent.runs import Checkpoint, RunError, RunWriter
 from rtl_agent.training.config import STUDENT
 
 
@@ -44,7 +44,7 @@ def run_directory(embedded: Connection, tmp_path: Path) -> Path:
     """A run with three checkpoints, the second of them the best."""
     client = embedded.service.create_lora_training_client(STUDENT, rank=0)
     config = {"student": STUDENT, "backend": embedded.base_url, "system": "spec-aware", "renderer_name": "rtl_agent"}
-    with Run.create(tmp_path / "run", config, if_exists="raise") as run:
+    with RunWriter.create(tmp_path / "run", config, if_exists="raise") as run:
         for step in (1, 2, 3):
             path = client.save_weights_for_sampler(f"step_{step}").result().path
             run.add_checkpoint(Checkpoint(f"step_{step}", step, None, path, best=step == 2))
@@ -84,7 +84,7 @@ async def test_wrong_wishes_are_sentences(run_directory: Path, embedded: Connect
 
 
 async def test_a_run_without_checkpoints_is_a_sentence(tmp_path: Path) -> None:
-    with Run.create(tmp_path / "run", {"student": STUDENT}, if_exists="raise") as run:
+    with RunWriter.create(tmp_path / "run", {"student": STUDENT}, if_exists="raise") as run:
         run.log_metrics(0, {"reward": 1.0})
     with pytest.raises(EvaluationError, match="no checkpoint to sample from"):
         async with open_model(ModelSpec(str(tmp_path / "run"))):

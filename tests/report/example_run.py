@@ -4,7 +4,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from rtl_agent.runs import Checkpoint, Run
+from rtl_agent.runs import Checkpoint, RunWriter
 
 ATTACK = (
     "</pre></article><script>alert(1)</script><img src=x onerror=alert(2)>"
@@ -21,7 +21,7 @@ CONFIG = {
 
 
 def write_run(path: Path, steps: int, *, attack: str = ATTACK) -> Path:
-    with Run.create(path, CONFIG, if_exists="raise") as run:
+    with RunWriter.create(path, CONFIG, if_exists="raise") as run:
         if steps:
             run.write_held_out([asked("counter_10", "new", attack)])
             run.log_rollouts(0, [episode(0, 20, 20.0, attack)], kind="teacher")
@@ -32,7 +32,7 @@ def write_run(path: Path, steps: int, *, attack: str = ATTACK) -> Path:
     return path
 
 
-def add_step(run: Run, step: int, attack: str = "") -> None:
+def add_step(run: RunWriter, step: int, attack: str = "") -> None:
     rate = 1 - math.exp(-step / 20)
     run.log_rollouts(step, [episode(step, number, rate, attack) for number in range(8)])
     metrics = {

@@ -6,7 +6,7 @@ from typing import Any
 from rtl_agent.report import write_report
 from rtl_agent.report.before_after import Compared, choose, compared
 from rtl_agent.report.episode import shown
-from rtl_agent.runs import Run, read_run
+from rtl_agent.runs import RunWriter, read_run
 from tests.report.example_run import CONFIG, add_step, asked
 from tests.report.test_report import Page
 
@@ -34,7 +34,7 @@ def case(name: str, before: bool, after: bool, *, family: str = "f", is_new: boo
 
 
 def write(path: Path, *, teacher: bool = True, evaluations: tuple[int, ...] = (0, 5, 10)) -> Path:
-    with Run.create(path, CONFIG, if_exists="raise") as run:
+    with RunWriter.create(path, CONFIG, if_exists="raise") as run:
         line = asked("p", "test") | {"reference": {"rtl/counter.sv": RIGHT.replace("// right", "// reference") + "\n"}}
         run.write_held_out([line])
         for step in evaluations:
@@ -107,7 +107,7 @@ def test_one_evaluation_has_no_before_and_after(tmp_path: Path) -> None:
 
 
 def test_a_run_that_did_not_keep_what_it_was_asked_has_no_such_part(tmp_path: Path) -> None:
-    with Run.create(tmp_path / "run", CONFIG, if_exists="raise") as run:
+    with RunWriter.create(tmp_path / "run", CONFIG, if_exists="raise") as run:
         for step in range(11):
             add_step(run, step)
     page = Page(write_report(run.path, curves=False).page)

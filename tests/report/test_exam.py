@@ -8,7 +8,7 @@ import pytest
 
 from rtl_agent.report import write_report
 from rtl_agent.report.exam import read_criteria, read_exam
-from rtl_agent.runs import Run
+from rtl_agent.runs import RunWriter
 from tests.report.example_run import ATTACK, CONFIG
 from tests.report.test_report import TAGS, Page
 
@@ -34,7 +34,7 @@ CRITERIA = [
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    with Run.create(tmp_path / "run", CONFIG, if_exists="raise") as run:
+    with RunWriter.create(tmp_path / "run", CONFIG, if_exists="raise") as run:
         run.log_metrics(0, {"env/all/reward/total": 0.4})
     return run.path
 

@@ -8,7 +8,7 @@ import pytest
 from rtl_agent.report import Design, Interface, Port, ReadInterfaces, write_report
 from rtl_agent.report.interface import interface_differences
 from rtl_agent.report.reset import Reset, read_reset, reset_difference
-from rtl_agent.runs import Run
+from rtl_agent.runs import RunWriter
 from tests.report.example_run import CONFIG, asked
 from tests.report.test_before_after import RIGHT, WRONG, answer
 from tests.report.test_report import Page
@@ -109,7 +109,7 @@ def test_the_kind_of_a_reset_is_compared_and_its_name_is_the_ports_matter() -> N
 
 def run_with(path: Path, **fields: object) -> Path:
     """A run whose student fails at first and at last."""
-    with Run.create(path, CONFIG, if_exists="raise") as run:
+    with RunWriter.create(path, CONFIG, if_exists="raise") as run:
         run.write_held_out([asked("p", "test") | {"reference": {"rtl/counter.sv": RIGHT}}])
         for step in (0, 5):
             failed = answer("p", step, passed=False)

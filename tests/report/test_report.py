@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rtl_agent.report import write_report
-from rtl_agent.runs import Run
+from rtl_agent.runs import RunWriter
 from tests.report.example_run import ATTACK, CONFIG, add_step, episode, write_run
 
 # Every tag that the page is made of; anything else came from data.
@@ -141,7 +141,7 @@ def test_an_empty_run_says_so(tmp_path: Path) -> None:
 
 
 def test_a_run_that_is_still_going(tmp_path: Path) -> None:
-    with Run.create(tmp_path / "run", CONFIG, if_exists="raise") as run:
+    with RunWriter.create(tmp_path / "run", CONFIG, if_exists="raise") as run:
         add_step(run, 0)
         with (run.path / "metrics.jsonl").open("a") as file:
             file.write('{"step": 1, "env/all/rew')
@@ -158,7 +158,7 @@ def test_a_run_without_rollouts(tmp_path: Path) -> None:
 
 
 def test_of_very_many_problems_families_come_first_and_problems_are_folded(tmp_path: Path) -> None:
-    with Run.create(tmp_path / "run", {}, if_exists="raise") as run:
+    with RunWriter.create(tmp_path / "run", {}, if_exists="raise") as run:
         run.log_metrics(0, {"env/all/reward/total": 0.4})
         like = episode(0, 0, 0.5, "")
         episodes = [{**like, "problem_id": f"rtl_{n:03}", "family": f"family_{n % 2}"} for n in range(50)]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rtl_agent.cli.runs import sparkline
-from rtl_agent.runs import Run
+from rtl_agent.runs import RunWriter
 
 
 def rtl_agent(*arguments: str | Path, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -28,7 +28,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("work")
     for name, rate in (("low", 0.1), ("high", 0.2)):
         config = {"student_model": "[bold]small", "rate": rate, "odd": "\ud800\x1b[2J"}
-        with Run.create(folder / "runs" / name, config, if_exists="raise") as run:
+        with RunWriter.create(folder / "runs" / name, config, if_exists="raise") as run:
             for step in range(3):
                 run.log_metrics(step, {"env/all/reward/total": rate * step, "env/all/pass_rate": rate})
     return folder
@@ -44,7 +44,7 @@ def test_list(folder: Path) -> None:
 
 
 def test_a_broken_run_does_not_hide_the_others(tmp_path: Path) -> None:
-    Run.create(tmp_path / "good", {}, if_exists="raise").close()
+    RunWriter.create(tmp_path / "good", {}, if_exists="raise").close()
     (tmp_path / "bad").mkdir()
     (tmp_path / "bad" / "metrics.jsonl").write_text("nonsense\n")
     done = rtl_agent("runs", "list", ".", folder=tmp_path)
@@ -63,7 +63,7 @@ def test_show_by_name_and_by_path(folder: Path) -> None:
 def test_show_tells_the_exam_where_there_was_one(folder: Path, tmp_path: Path) -> None:
     assert "exam" not in rtl_agent("runs", "show", "low", folder=folder).stdout
     run = tmp_path / "run"
-    Run.create(run, {}, if_exists="raise").close()
+    RunWriter.create(run, {}, if_exists="raise").close()
     rates = {"rates": {"pass_rate": 0.908, "reward/total": 1.308}}
     (run / "exam.json").write_text(json.dumps({"after": {"test": {"greedy": rates}, "\x1b[2J": {"greedy": rates}}}))
     done = rtl_agent("runs", "show", run, folder=folder)

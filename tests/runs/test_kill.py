@@ -7,14 +7,14 @@ import sys
 import time
 from pathlib import Path
 
-from rtl_agent.runs import Checkpoint, Run, read_run
+from rtl_agent.runs import Checkpoint, RunWriter, read_run
 
 # Long lines are the ones that a kill can cut: the kernel looks for a fatal signal between pages.
 WRITER = """
 import sys
-from rtl_agent.runs import Checkpoint, Run
+from rtl_agent.runs import Checkpoint, RunWriter
 
-run = Run.create(sys.argv[1], {"seed": 1}, if_exists="resume", fixed={"seed"})
+run = RunWriter.create(sys.argv[1], {"seed": 1}, if_exists="resume", fixed={"seed"})
 last = run.last_checkpoint
 step = last.step if last else 0
 run.rewind(step)
@@ -67,7 +67,7 @@ def check(path: Path) -> int:
 
 def test_a_torn_last_line_is_cut_on_resume(tmp_path: Path) -> None:
     path = tmp_path / "run"
-    with Run.create(path, {}, if_exists="raise") as run:
+    with RunWriter.create(path, {}, if_exists="raise") as run:
         run.log_metrics(0, {"a": 1})
         run.add_checkpoint(Checkpoint("000001", 1, "state/1"))
     (path / "rollouts").mkdir()
@@ -76,7 +76,7 @@ def test_a_torn_last_line_is_cut_on_resume(tmp_path: Path) -> None:
         with (path / name).open("a") as file:
             file.write('{"step": 1, "na')
     assert len(read_run(path).metrics) == 1
-    with Run.create(path, {}, if_exists="resume") as run:
+    with RunWriter.create(path, {}, if_exists="resume") as run:
         assert run.last_checkpoint == Checkpoint("000001", 1, "state/1")
         run.log_metrics(1, {"a": 2})
     assert [line["a"] for line in read_run(path).metrics] == [1, 2]
@@ -88,7 +88,7 @@ def test_killed_while_deleting_leaves_no_checkpoint_without_its_metrics(tmp_path
     path = tmp_path / "run"
     deleter = """
 import sys, os, signal, pathlib
-from rtl_agent.runs import Run
+from rtl_agent.runs import RunWriter
 unlink, count = pathlib.Path.unlink, [0]
 def die_at_second(self, *args, **kwargs):
     count[0] += 1
@@ -96,15 +96,15 @@ def die_at_second(self, *args, **kwargs):
         os.kill(os.getpid(), signal.SIGKILL)
     return unlink(self, *args, **kwargs)
 pathlib.Path.unlink = die_at_second
-Run.create(sys.argv[1], {}, if_exists="delete")
+RunWriter.create(sys.argv[1], {}, if_exists="delete")
 """
-    with Run.create(path, {}, if_exists="raise") as run:
+    with RunWriter.create(path, {}, if_exists="raise") as run:
         run.log_metrics(0, {"a": 1})
         run.add_checkpoint(Checkpoint("000001", 1, "state/1"))
         run.write_code_diff()
     subprocess.run([sys.executable, "-c", deleter, str(path)], check=False)
     assert not (path / "checkpoints.jsonl").exists()
-    with Run.create(path, {}, if_exists="resume") as run:
+    with RunWriter.create(path, {}, if_exists="resume") as run:
         assert run.last_checkpoint is None
         run.rewind(0)
         run.log_metrics(0, {"a": 3})

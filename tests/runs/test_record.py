@@ -5,11 +5,38 @@ from pathlib import Path
 
 import pytest
 
-from rtl_agent.runs import Difference, Run, RunError, Summary, compare, list_runs, read_run
+from rtl_agent.grading import Diagnostic, Grade, Outcome, Reward, Stage, StageName, TestResult
+from rtl_agent.prompts import Message
+from rtl_agent.runs import (
+    Difference,
+    Episode,
+    EpisodeTurn,
+    MetricSummary,
+    RunError,
+    RunWriter,
+    compare,
+    list_runs,
+    read_run,
+)
+
+GRADE = Grade(
+    "p_1",
+    Outcome.FAILED,
+    (Stage(StageName.TESTS, False, 0.5, ("a note",)),),
+    (TestResult("counts", False, "3 != 4", 10.0, "test.py:12", "direct", "test_runner"),),
+    (Diagnostic("iverilog", "error", "a.sv", 3, "syntax error"),),
+    Reward({"format": 0.1}, 0.4, 1.4),
+    ("test counts failed",),
+    {"total": 1.5},
+    {"iverilog": "13.0"},
+    seed=7,
+    path="fast",
+    extraction="forgiving",
+)
 
 
 def run_with(path: Path, values: list[float], **config: object) -> Path:
-    with Run.create(path, config, if_exists="raise") as run:
+    with RunWriter.create(path, config, if_exists="raise") as run:
         for step, value in enumerate(values):
             run.log_metrics(step, {"env/all/reward/total": value})
     return path
@@ -53,11 +80,44 @@ def test_runs_are_found_in_a_folder_and_in_folders_of_it(tmp_path: Path) -> None
 
 
 def test_the_evaluation_after_the_last_step_is_no_step(tmp_path: Path) -> None:
-    with Run.create(tmp_path, {}, if_exists="raise") as run:
+    with RunWriter.create(tmp_path, {}, if_exists="raise") as run:
         run.log_metrics(0, {"test/env/all/pass_rate": 0.1, "env/all/pass_rate": 0.1})
         run.log_metrics(1, {"test/env/all/pass_rate": 0.2, "time/eval": 1.0})
     assert read_run(tmp_path).steps == 1
     assert read_run(tmp_path).series("test/env/all/pass_rate") == [(0, 0.1), (1, 0.2)]
+
+
+EPISODE = Episode(
+    problem_id="p_1",
+    family="p",
+    messages=(Message("user", "Write a counter."),),
+    prompt_tokens=(1, 2),
+    sampled_tokens=(3, 4),
+    text="module m; endmodule",
+    stop_reason="stop",
+    grade=json.loads(json.dumps(GRADE.to_json())),
+    reward=0.4,
+    reward_parts={"format": 0.1, "syntax": 0.3},
+    diagnostics=("a line",),
+    sampled_logprobs=(-0.5, -1.0),
+    turns=(EpisodeTurn("ls", calls=({"name": "bash"},), sampled_tokens=(3, 4), reward=0.1),),
+    level="blind",
+    end_reason="done",
+    files={"rtl/m.sv": "module m; endmodule"},
+)
+
+
+def test_an_episode_is_read_as_it_was_written() -> None:
+    assert Episode.from_json(json.loads(json.dumps(EPISODE.to_json()))) == EPISODE
+
+
+def test_rollouts_are_typed_with_their_grade_and_without_their_tokens(tmp_path: Path) -> None:
+    with RunWriter.create(tmp_path, {}, if_exists="raise") as run:
+        run.log_rollouts(3, [{**EPISODE.to_json(), "step": 3, "rollout": 0}, {"problem_id": "p_2", "lost": "gone"}])
+    first, lost = read_run(tmp_path).rollouts()
+    assert (first.step, first.reward, first.grade, first.outcome) == (3, 0.4, GRADE, Outcome.FAILED)
+    assert first.episode == EPISODE.without_tokens()
+    assert (lost.step, lost.episode.problem_id, lost.outcome, lost.reward) == (3, "p_2", Outcome.ERROR, None)
 
 
 def test_comparison(tmp_path: Path) -> None:
@@ -70,4 +130,4 @@ def test_comparison(tmp_path: Path) -> None:
         Difference("new", "(absent)", True),
     )
     (reward,) = comparison.metrics
-    assert (reward.a, reward.b, reward.change) == (Summary(9.0, 4.5), Summary(2.0, 2.0), -2.5)
+    assert (reward.a, reward.b, reward.change) == (MetricSummary(9.0, 4.5), MetricSummary(2.0, 2.0), -2.5)

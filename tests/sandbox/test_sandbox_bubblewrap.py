@@ -80,7 +80,7 @@ def descendants(pid: int) -> list[int]:
     return kids + [below for kid in kids for below in descendants(kid)]
 
 
-async def test_twenty_boxes_at_once():
+async def test_twenty_boxes_at_once() -> None:
     sandbox = BubblewrapSandbox(slots=20)
 
     async def work(number: int) -> bytes:
@@ -92,7 +92,7 @@ async def test_twenty_boxes_at_once():
     assert await asyncio.gather(*(work(number) for number in range(20))) == [b"%d" % number for number in range(20)]
 
 
-async def test_opening_waits_for_a_slot():
+async def test_opening_waits_for_a_slot() -> None:
     sandbox = BubblewrapSandbox(slots=1)
     order = []
 
@@ -106,7 +106,7 @@ async def test_opening_waits_for_a_slot():
     assert order == ["a in", "a out", "b in", "b out"]
 
 
-async def test_nothing_is_left_of_a_box():
+async def test_nothing_is_left_of_a_box() -> None:
     sandbox = BubblewrapSandbox(slots=2)
     async with sandbox.open(BoxSpec()):
         pass  # the first one takes a lock on its uid, which is kept
@@ -126,7 +126,7 @@ async def test_nothing_is_left_of_a_box():
     assert children() == before
 
 
-async def test_cancelling_at_any_moment_leaves_nothing():
+async def test_cancelling_at_any_moment_leaves_nothing() -> None:
     sandbox = BubblewrapSandbox(slots=1)
 
     async def work() -> None:
@@ -149,7 +149,7 @@ async def test_cancelling_at_any_moment_leaves_nothing():
     assert abandoned() <= left_before
 
 
-async def test_a_cancelled_box_says_so():
+async def test_a_cancelled_box_says_so() -> None:
     async with BubblewrapSandbox(slots=1).open(BoxSpec()) as box:
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.1):
@@ -196,7 +196,7 @@ async def test_an_interrupt_ends_the_boxes(start):
     assert await gone(init)
 
 
-async def test_a_dead_init_is_the_sandboxs_fault():
+async def test_a_dead_init_is_the_sandboxs_fault() -> None:
     async with BubblewrapSandbox(slots=1).open(BoxSpec()) as box:
         running = asyncio.create_task(box.run(["sleep", "60"]))
         await asyncio.sleep(0.2)
@@ -215,7 +215,7 @@ async def test_a_stuck_init_is_the_sandboxs_fault(monkeypatch):
     assert not Path(f"/proc/{pid}").exists()
 
 
-async def test_an_output_pipe_smuggled_out_does_not_hang_the_box():
+async def test_an_output_pipe_smuggled_out_does_not_hang_the_box() -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
         async with BubblewrapSandbox(slots=1).open(BoxSpec(), pass_fds=[theirs.fileno()]) as box:
@@ -227,25 +227,25 @@ async def test_an_output_pipe_smuggled_out_does_not_hang_the_box():
             assert time.monotonic() - start < 10
 
 
-async def test_a_box_goes_before_others_when_memory_runs_out():
+async def test_a_box_goes_before_others_when_memory_runs_out() -> None:
     async with BubblewrapSandbox(slots=1).open(BoxSpec(proc=True)) as box:
         assert (await box.run(["cat", "/proc/self/oom_score_adj"])).stdout == b"1000\n"
         assert Path(f"/proc/{box.init_pid}/oom_score_adj").read_text() == "1000\n"
 
 
-async def test_fds_that_were_not_handed_over_are_refused():
+async def test_fds_that_were_not_handed_over_are_refused() -> None:
     async with BubblewrapSandbox(slots=1).open(BoxSpec()) as box:
         with pytest.raises(ValueError, match="not handed over"):
             await box.run(["true"], pass_fds=[1])
 
 
-async def test_another_python_can_run_the_init():
+async def test_another_python_can_run_the_init() -> None:
     python = Path(getattr(sys, "_base_executable", sys.executable))
     async with BubblewrapSandbox(slots=1, python=python).open(BoxSpec()) as box:
         assert (await box.run(["echo", "hello"])).stdout == b"hello\n"
 
 
-async def test_busy_processes_do_not_keep_the_init_from_its_deadline():
+async def test_busy_processes_do_not_keep_the_init_from_its_deadline() -> None:
     async with BubblewrapSandbox(slots=1).open(BoxSpec(processes=200)) as box:
         script = "for n in $(seq 190); do (while :; do :; done) & done; wait"
         result = await box.run(["sh", "-c", script], limits=Limits(wall_seconds=1))
@@ -260,7 +260,7 @@ async def test_nested_places_are_mounted_from_the_outside_in(tmp_path_factory):
             assert len(await box.read(path)) == 900_000
 
 
-def test_this_machine_can_run_boxes():
+def test_this_machine_can_run_boxes() -> None:
     assert check_available() == []
 
 
@@ -271,7 +271,7 @@ def test_a_missing_bubblewrap_is_named(monkeypatch):
         BubblewrapSandbox(slots=1)
 
 
-def test_failures_of_bubblewrap_are_explained():
+def test_failures_of_bubblewrap_are_explained() -> None:
     assert "namespaces" in _explain("bwrap: No permissions to create new namespace")
     assert "0.8" in _explain("bwrap: Unknown option --disable-userns")
     assert "python3" in _explain("ModuleNotFoundError: No module named '_ctypes'")

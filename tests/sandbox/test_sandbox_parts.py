@@ -1,6 +1,7 @@
 """The parts of the sandbox that can be tried without a box."""
 
 import struct
+from pathlib import Path
 
 import pytest
 
@@ -78,7 +79,7 @@ def test_the_filter_refuses_what_it_says(name, ipc):
     assert run_filter(program, 0x40000003, 0) == _seccomp.ERRNO | _seccomp.ENOSYS
 
 
-def test_unknown_machines_have_no_filter():
+def test_unknown_machines_have_no_filter() -> None:
     assert _seccomp.program("pdp11") is None
 
 
@@ -102,11 +103,11 @@ def test_cpu_time_is_read_off_both_versions_of_cgroups(text, seconds):
     assert parse(text) == seconds
 
 
-def test_the_counter_of_a_second_version_cgroup_is_its_own(tmp_path):
+def test_the_counter_of_a_second_version_cgroup_is_its_own(tmp_path: Path) -> None:
     place = cgroup.Place(2, tmp_path, tmp_path, tmp_path)
     real, made = cgroup.Path.mkdir, []
 
-    def mkdir(self):  # as the kernel does: a new directory comes with its files
+    def mkdir(self: Path) -> None:  # as the kernel does: a new directory comes with its files
         real(self)
         made.append(self)
         for name, text in (("cgroup.procs", ""), ("cpu.stat", "usage_usec 250000\nuser_usec 250000\n")):
@@ -123,5 +124,5 @@ def test_the_counter_of_a_second_version_cgroup_is_its_own(tmp_path):
     assert CpuCounter([]).seconds() == 0.0
 
 
-def test_where_boxes_get_their_limits_is_said_in_words():
+def test_where_boxes_get_their_limits_is_said_in_words() -> None:
     assert "cgroup" in cgroup.describe()

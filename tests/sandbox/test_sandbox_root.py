@@ -32,7 +32,7 @@ def uids(pid: int) -> set[int]:
 
 
 @pytest.fixture
-def private():
+def private() -> None:
     """A directory that nobody else may enter, with a directory in it that everybody may read."""
     place = Path(tempfile.mkdtemp())
     inner = place / "inner"
@@ -44,7 +44,7 @@ def private():
     shutil.rmtree(place)
 
 
-async def test_each_box_has_an_unprivileged_uid_of_its_own():
+async def test_each_box_has_an_unprivileged_uid_of_its_own() -> None:
     sandbox = BubblewrapSandbox(slots=2)
     async with sandbox.open(BoxSpec()) as one, sandbox.open(BoxSpec()) as two:
         first, second = uids(one.init_pid), uids(two.init_pid)
@@ -85,7 +85,7 @@ def cgroups() -> list[Path]:
     return [path for parent in place.parents for path in parent.glob(f"{cgroup.PREFIX}-{os.getpid()}-*")]
 
 
-async def test_a_box_has_a_cgroup_and_its_init_stays_outside():
+async def test_a_box_has_a_cgroup_and_its_init_stays_outside() -> None:
     async with BubblewrapSandbox(slots=1).open(BoxSpec()) as box:
         assert cgroups()
         names = {path.name for path in cgroups()}
@@ -95,7 +95,7 @@ async def test_a_box_has_a_cgroup_and_its_init_stays_outside():
     assert cgroups() == []
 
 
-async def test_memory_is_limited_for_the_whole_box():
+async def test_memory_is_limited_for_the_whole_box() -> None:
     async with BubblewrapSandbox(slots=1).open(BoxSpec(memory_bytes=300 * MIB, disk_bytes=MIB)) as box:
         code = (
             "import os, time\n"
@@ -111,7 +111,7 @@ async def test_memory_is_limited_for_the_whole_box():
         assert (await box.run(["true"])).ok
 
 
-async def test_memory_that_outlives_a_command_does_not_hurt_the_init():
+async def test_memory_that_outlives_a_command_does_not_hurt_the_init() -> None:
     """System V shared memory stays when its process is killed: it fills the limit, and the next command is told so."""
     async with BubblewrapSandbox(slots=1).open(BoxSpec(memory_bytes=100 * MIB, disk_bytes=MIB, ipc=True)) as box:
         code = (

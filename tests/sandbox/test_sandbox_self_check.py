@@ -40,6 +40,6 @@ def test_as_ordinary_user(name, ordinary_user):
     assert passed, message
 
 
-def test_there_are_many_checks_and_each_says_what_it_checks():
+def test_there_are_many_checks_and_each_says_what_it_checks() -> None:
     assert len(CHECKS) >= 40
     assert all(check.__doc__ for check in CHECKS.values())

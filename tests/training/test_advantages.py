@@ -7,7 +7,7 @@ from tinker_cookbook.completers import TokensWithLogprobs
 from tinker_cookbook.rl.data_processing import trajectory_to_data
 from tinker_cookbook.rl.types import Trajectory, Transition
 
-from rtl_agent.envs.episode import Episode
+from rtl_agent.runs.episode import Episode
 from rtl_agent.problems import Problem, load_problems
 from rtl_agent.teachers import Advice, TopK
 from rtl_agent.training.advantages import Signal, array, discounted, lesson_of, prefix_weights

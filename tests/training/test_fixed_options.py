@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from rtl_agent.runs import Run
+from rtl_agent.runs import RunWriter
 from rtl_agent.training.errors import TrainingError
 from rtl_agent.training.parse import parse
 from rtl_agent.training.start import described, start
@@ -30,7 +30,7 @@ from rtl_agent.training.start import described, start
 def test_a_run_does_not_go_on_with_other_questions_or_other_rewards(gates: Path, tmp_path: Path, changed: str) -> None:
     words = [f"cvdp_jsonl_path={gates}", f"log_path={tmp_path / 'run'}", "behavior_if_log_dir_exists=resume"]
     config = described(parse("rl", words))
-    with Run.create(tmp_path / "run", config, if_exists="raise") as run:
+    with RunWriter.create(tmp_path / "run", config, if_exists="raise") as run:
         before = (run.path / "config.json").read_text()
     with pytest.raises(TrainingError) as refused:
         start(parse("rl", [*words, changed]), Console(file=io.StringIO()))

@@ -8,7 +8,8 @@ from typing import TypeVar
 
 from rtl_agent.envs.agentic.tools import SUBMIT, Toolbox, can_submit, tool_specs
 from rtl_agent.envs.agentic.workspace import Workshop, Workspace, workshop
-from rtl_agent.envs.episode import EpisodeFailed, EpisodeTurn, grade_or_fail
+from rtl_agent.envs.episode import EpisodeFailed, grade_or_fail
+from rtl_agent.runs.episode import EpisodeTurn
 from rtl_agent.envs.episode_config import EpisodeConfig, Level
 from rtl_agent.envs.feedback import failures
 from rtl_agent.envs.session import (

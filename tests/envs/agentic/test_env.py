@@ -16,7 +16,8 @@ from tinker_cookbook.rl.rollouts import do_group_rollout
 from tinker_cookbook.tokenizer_utils import register_tokenizer
 
 from rtl_agent.envs.env import live_grader
-from rtl_agent.envs.episode import Episode, EpisodeFailed
+from rtl_agent.envs.episode import EpisodeFailed
+from rtl_agent.runs.episode import Episode
 from rtl_agent.envs.task_sampler import fitting
 from rtl_agent.envs.agentic import AgenticConfig, AgenticEnv, AgenticGroupBuilder, Level
 from rtl_agent.grading import Grader

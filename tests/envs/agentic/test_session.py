@@ -9,7 +9,8 @@ from dataclasses import replace
 
 import pytest
 
-from rtl_agent.envs.episode import Episode, EpisodeFailed
+from rtl_agent.envs.episode import EpisodeFailed
+from rtl_agent.runs.episode import Episode
 from rtl_agent.envs.agentic import AgenticSession, CommandLimits, EndReason, Level, Workshop
 from rtl_agent.envs.dialects.dialect import ToolCall, Turn
 from rtl_agent.grading import ExecutorFault, Grade, Grader, Outcome

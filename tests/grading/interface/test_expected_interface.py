@@ -45,7 +45,7 @@ def directions(interface: ExpectedInterface) -> dict[str, str | None]:
     return {port.name: port.direction for port in interface.ports}
 
 
-def test_driven_names_are_inputs_and_read_names_have_no_known_direction():
+def test_driven_names_are_inputs_and_read_names_have_no_known_direction() -> None:
     found = needed("""
         @cocotb.test()
         async def works(dut):
@@ -61,7 +61,7 @@ def test_driven_names_are_inputs_and_read_names_have_no_known_direction():
     assert found.parameters == ()
 
 
-def test_an_output_that_a_test_clears_or_sets_itself_is_not_called_an_input():
+def test_an_output_that_a_test_clears_or_sets_itself_is_not_called_an_input() -> None:
     found = needed("""
         @cocotb.test()
         async def works(dut):
@@ -72,7 +72,7 @@ def test_an_output_that_a_test_clears_or_sets_itself_is_not_called_an_input():
     assert directions(found) == {"done": None}
 
 
-def test_forced_signals_have_no_known_direction():
+def test_forced_signals_have_no_known_direction() -> None:
     found = needed("""
         from cocotb.handle import Force
         @cocotb.test()
@@ -82,7 +82,7 @@ def test_forced_signals_have_no_known_direction():
     assert directions(found) == {"state": None}
 
 
-def test_helpers_libraries_and_classes_are_followed():
+def test_helpers_libraries_and_classes_are_followed() -> None:
     found = needed(
         """
         import harness_library as lib
@@ -116,7 +116,7 @@ def test_helpers_libraries_and_classes_are_followed():
     assert directions(found) == dict.fromkeys(("rst", "clk", "push", "a", "b"), "input") | {"clk": None}
 
 
-def test_functions_that_no_test_calls_ask_for_nothing():
+def test_functions_that_no_test_calls_ask_for_nothing() -> None:
     found = needed("""
         async def unused(dut):
             dut.other.value = 1
@@ -132,7 +132,7 @@ def test_functions_that_no_test_calls_ask_for_nothing():
     assert names(found) == {"a"}
 
 
-def test_names_made_of_constants_are_followed():
+def test_names_made_of_constants_are_followed() -> None:
     found = needed("""
         async def write(dut, bus, value):
             getattr(dut, f"{bus}_data").value = value
@@ -149,7 +149,7 @@ def test_names_made_of_constants_are_followed():
     assert names(found) == {"ex_data", "wb_data", "lane0", "lane1", "in", "plain"}
 
 
-def test_names_that_cannot_be_known_are_left_out():
+def test_names_that_cannot_be_known_are_left_out() -> None:
     found = needed("""
         @cocotb.test()
         async def works(dut):
@@ -161,7 +161,7 @@ def test_names_that_cannot_be_known_are_left_out():
     assert names(found) == {"a"}
 
 
-def test_optional_names_are_left_out():
+def test_optional_names_are_left_out() -> None:
     found = needed("""
         def has(dut, name):
             return hasattr(dut, name)
@@ -186,7 +186,7 @@ def test_optional_names_are_left_out():
     assert names(found) == set()
 
 
-def test_names_in_failure_messages_only_are_left_out():
+def test_names_in_failure_messages_only_are_left_out() -> None:
     found = needed("""
         @cocotb.test()
         async def works(dut):
@@ -197,7 +197,7 @@ def test_names_in_failure_messages_only_are_left_out():
     assert names(found) == {"ok", "busy"}
 
 
-def test_names_that_a_test_insists_on_are_needed():
+def test_names_that_a_test_insists_on_are_needed() -> None:
     found = needed("""
         @cocotb.test()
         async def works(dut):
@@ -210,7 +210,7 @@ def test_names_that_a_test_insists_on_are_needed():
     assert names(found) == {"key", "strict"}
 
 
-def test_of_a_path_only_the_first_name_is_asked_for():
+def test_of_a_path_only_the_first_name_is_asked_for() -> None:
     found = needed("""
         @cocotb.test()
         async def works(dut):
@@ -220,7 +220,7 @@ def test_of_a_path_only_the_first_name_is_asked_for():
     assert directions(found) == {"u_core": None, "lanes": None}
 
 
-def test_a_width_is_known_where_a_test_asserts_it():
+def test_a_width_is_known_where_a_test_asserts_it() -> None:
     tests = """
         def check_width(signal, bits):
             try:
@@ -237,7 +237,7 @@ def test_a_width_is_known_where_a_test_asserts_it():
     assert {port.name: port.width for port in needed(tests).ports} == {"index": 3, "data": 8, "other": None}
 
 
-def test_an_asserted_width_counts_for_nothing_when_the_harness_sets_parameters():
+def test_an_asserted_width_counts_for_nothing_when_the_harness_sets_parameters() -> None:
     runner = RUNNER + "\n    def test_it():\n        build({'WIDTH': 8})\n"
     tests = "import cocotb\n@cocotb.test()\nasync def t(dut):\n    assert len(dut.data) == 8\n"
     assert expected_interface(harness(tests, runner)) == (
@@ -256,12 +256,12 @@ def test_an_asserted_width_counts_for_nothing_when_the_harness_sets_parameters()
         "    def test_it():\n        p = {}\n        p['WIDTH'] = 8\n        p['DEPTH'] = 2\n        build(p)",
     ],
 )
-def test_parameters_are_the_keys_that_reach_the_build(body: str):
+def test_parameters_are_the_keys_that_reach_the_build(body: str) -> None:
     (found,) = expected_interface(harness("import cocotb\n", RUNNER + "\n" + body + "\n"))
     assert set(found.parameters) == {"WIDTH", "DEPTH"}
 
 
-def test_each_top_of_several_services_has_its_own_interface():
+def test_each_top_of_several_services_has_its_own_interface() -> None:
     services = tuple(
         Service(top, PYTEST, {"TOPLEVEL": top, "MODULE": f"test_{top}"}, False) for top in ("encoder", "decoder")
     )
@@ -270,7 +270,7 @@ def test_each_top_of_several_services_has_its_own_interface():
     assert [(i.top, names(i)) for i in expected_interface(built)] == [("encoder", {"plain"}), ("decoder", {"coded"})]
 
 
-def test_each_top_of_one_service_is_asked_for_what_its_own_tests_touch():
+def test_each_top_of_one_service_is_asked_for_what_its_own_tests_touch() -> None:
     runner = RUNNER.replace("def build(parameters={}):", "def build(top, module, parameters):").replace(
         'os.environ.get("MODULE")', "module"
     )
@@ -288,13 +288,13 @@ def test_each_top_of_one_service_is_asked_for_what_its_own_tests_touch():
     ]
 
 
-def test_a_test_bench_of_the_harness_itself_is_not_asked_for():
+def test_a_test_bench_of_the_harness_itself_is_not_asked_for() -> None:
     built = harness("import cocotb\n@cocotb.test()\nasync def t(dut):\n    dut.x.value = 1\n")
     files = {**built.files, "src/tb.sv": "module dut(input x); endmodule"}
     assert expected_interface(Harness(files, built.services, built.cocotb_version)) == ()
 
 
-def test_lint_services_and_empty_harnesses_tell_nothing():
+def test_lint_services_and_empty_harnesses_tell_nothing() -> None:
     lint = Service("lint", ("verilator", "--lint-only", "/code/rtl/x.sv"), {"TOPLEVEL": "x"}, False)
     assert expected_interface(Harness({}, (lint,), CocotbVersion.V2)) == ()
     assert expected_interface(Harness({}, (), CocotbVersion.V2)) == ()
@@ -317,12 +317,12 @@ LOOPS,
     ],
     ids=["syntax error", "NUL", "imports itself", "recursion", "endless loops", "brackets", "deep"],
 )  # fmt: skip
-def test_odd_harnesses_are_read_without_harm(text: str):
+def test_odd_harnesses_are_read_without_harm(text: str) -> None:
     (found,) = expected_interface(harness(text))
     assert found.top == "dut"
 
 
-def test_bundled_references_have_all_that_their_harnesses_need():
+def test_bundled_references_have_all_that_their_harnesses_need() -> None:
     for problem in load_problems("bundled"):
         text = "".join((problem.reference or {}).values())
         interfaces = expected_interface(problem.harness)
@@ -332,7 +332,7 @@ def test_bundled_references_have_all_that_their_harnesses_need():
             assert all(name in text for name in (*names(found), *found.parameters)), problem.id
 
 
-def test_a_method_calls_the_function_of_its_own_name_not_itself():
+def test_a_method_calls_the_function_of_its_own_name_not_itself() -> None:
     found = needed("""
         def check(signal):
             assert signal.value == 1

@@ -17,14 +17,16 @@ def problems(cvdp: Path) -> list[Problem]:
 
 
 @pytest.mark.cvdp
-def test_every_harness_is_read_and_open_ones_tell_their_ports(problems: list[Problem]):
+def test_every_harness_is_read_and_open_ones_tell_their_ports(problems: list[Problem]) -> None:
     known = [expected_interface(problem.harness) for problem in problems if problem.needs is Needs.OPEN_TOOLS]
     assert sum(any(interface.ports for interface in found) for found in known) >= 0.99 * len(known)
     assert all(expected_interface(p.harness) == () for p in problems if p.needs is Needs.TEXT)
 
 
 @pytest.mark.cvdp
-async def test_references_have_all_that_their_harnesses_need(problems: list[Problem], checker: InterfaceChecker):
+async def test_references_have_all_that_their_harnesses_need(
+    problems: list[Problem], checker: InterfaceChecker
+) -> None:
     solved = [p for p in problems if p.reference and p.needs is Needs.OPEN_TOOLS]
     assert solved
     for problem in solved:
@@ -35,7 +37,9 @@ async def test_references_have_all_that_their_harnesses_need(problems: list[Prob
 
 
 @pytest.mark.cvdp
-async def test_given_designs_have_nearly_all_that_is_asked_for(problems: list[Problem], checker: InterfaceChecker):
+async def test_given_designs_have_nearly_all_that_is_asked_for(
+    problems: list[Problem], checker: InterfaceChecker
+) -> None:
     """Of 116 such designs in the development part 112 have everything; one is given broken, and three lack ports that
     their prompts ask for."""
     reports = []

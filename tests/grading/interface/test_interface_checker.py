@@ -36,7 +36,9 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-async def test_hostile_text_is_answered_in_time_and_the_next_request_works(checker: InterfaceChecker, name: str):
+async def test_hostile_text_is_answered_in_time_and_the_next_request_works(
+    checker: InterfaceChecker, name: str
+) -> None:
     await checker.read({"rtl/top.sv": GOOD}, "top")
     started = time.monotonic()
     reading = await checker.read({"rtl/top.sv": HOSTILE[name]}, "top")
@@ -47,7 +49,7 @@ async def test_hostile_text_is_answered_in_time_and_the_next_request_works(check
     assert [port.name for port in after.interface.ports] == ["a", "b"]
 
 
-async def test_ports_parameters_and_names_are_read(checker: InterfaceChecker):
+async def test_ports_parameters_and_names_are_read(checker: InterfaceChecker) -> None:
     text = """
         module sub(output z); endmodule
         module top #(parameter int N = 4, localparam M = N + 1)
@@ -69,7 +71,7 @@ async def test_ports_parameters_and_names_are_read(checker: InterfaceChecker):
     assert found.modules == ("sub", "top")
 
 
-async def test_old_style_ports_are_read(checker: InterfaceChecker):
+async def test_old_style_ports_are_read(checker: InterfaceChecker) -> None:
     text = "module top(a, b); input [3:0] a; output b; reg b; parameter P = 9; endmodule"
     found = (await checker.read({"rtl/top.v": text}, "top")).interface
     assert found is not None
@@ -77,14 +79,14 @@ async def test_old_style_ports_are_read(checker: InterfaceChecker):
     assert found.parameters[0].name == "P"
 
 
-async def test_broken_code_still_has_ports_and_says_where_it_is_broken(checker: InterfaceChecker):
+async def test_broken_code_still_has_ports_and_says_where_it_is_broken(checker: InterfaceChecker) -> None:
     found = (await checker.read({"rtl/top.sv": "module top(input a, output b);\n  assign b = a &;\n"}, "top")).interface
     assert found is not None
     assert [port.name for port in found.ports] == ["a", "b"]
     assert {(d.file, d.line, d.severity) for d in found.diagnostics} >= {("rtl/top.sv", 2, "error")}
 
 
-async def test_headers_macros_of_earlier_files_and_other_modules_are_found(checker: InterfaceChecker):
+async def test_headers_macros_of_earlier_files_and_other_modules_are_found(checker: InterfaceChecker) -> None:
     files = {
         "rtl/inc/size.svh": "`define W 8\n",
         "rtl/depth.sv": "`define D 3\n",
@@ -98,7 +100,7 @@ async def test_headers_macros_of_earlier_files_and_other_modules_are_found(check
     assert found.diagnostics == ()
 
 
-async def test_diagnostics_are_capped_with_errors_first(checker: InterfaceChecker):
+async def test_diagnostics_are_capped_with_errors_first(checker: InterfaceChecker) -> None:
     body = "".join(f"  wire [1:0] w{n} = 8'd{n};\n" for n in range(200)) + "  assign = 1;\n"
     found = (await checker.read({"top.sv": f"module top;\n{body}endmodule\n"}, "top")).interface
     assert found is not None
@@ -106,7 +108,7 @@ async def test_diagnostics_are_capped_with_errors_first(checker: InterfaceChecke
     assert found.diagnostics[0].severity == "error"
 
 
-async def test_nothing_of_the_host_is_in_the_box(checker: InterfaceChecker, tmp_path: Path):
+async def test_nothing_of_the_host_is_in_the_box(checker: InterfaceChecker, tmp_path: Path) -> None:
     secret = tmp_path / "secret.sv"
     secret.write_text("module hidden; endmodule")
     secret.chmod(0o644)
@@ -115,7 +117,7 @@ async def test_nothing_of_the_host_is_in_the_box(checker: InterfaceChecker, tmp_
     assert found.modules == ("top",)
 
 
-async def test_bundled_references_are_valid_and_empty_files_are_not(checker: InterfaceChecker):
+async def test_bundled_references_are_valid_and_empty_files_are_not(checker: InterfaceChecker) -> None:
     for problem in load_problems("bundled"):
         files = {**problem.context, **(problem.reference or {})}
         report = await checker.check(expected_interface(problem.harness), files)
@@ -124,18 +126,18 @@ async def test_bundled_references_are_valid_and_empty_files_are_not(checker: Int
         assert nothing.valid is False
 
 
-async def test_a_harness_that_tells_nothing_gives_an_unknown_report(checker: InterfaceChecker):
+async def test_a_harness_that_tells_nothing_gives_an_unknown_report(checker: InterfaceChecker) -> None:
     report = await checker.check((), {"rtl/top.sv": GOOD})
     assert report.valid is None
 
 
-async def test_many_callers_take_turns(checker: InterfaceChecker):
+async def test_many_callers_take_turns(checker: InterfaceChecker) -> None:
     texts = [f"module top(input p{n}); endmodule" for n in range(8)]
     readings = await asyncio.gather(*(checker.read({"top.sv": text}, "top") for text in texts))
     assert [r.interface.ports[0].name for r in readings if r.interface] == [f"p{n}" for n in range(8)]
 
 
-async def test_a_cancelled_caller_does_not_leave_its_answer_to_the_next(checker: InterfaceChecker):
+async def test_a_cancelled_caller_does_not_leave_its_answer_to_the_next(checker: InterfaceChecker) -> None:
     await checker.read({"top.sv": GOOD}, "top")
     slow = asyncio.create_task(checker.read({"top.sv": HOSTILE["macro bomb"]}, "top"))
     await asyncio.sleep(0.3)
@@ -164,7 +166,7 @@ BAD_WORKERS = {
 @pytest.mark.parametrize("behaviour", BAD_WORKERS)
 async def test_a_worker_that_fails_is_replaced(
     behaviour: str, tools: Toolchain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+) -> None:
     bad = tmp_path / "worker.py"
     bad.write_text(BAD_WORKERS[behaviour])
     good = checker_module.WORKER
@@ -181,7 +183,7 @@ async def test_a_worker_that_fails_is_replaced(
         await checker.aclose()
 
 
-async def test_a_python_that_is_not_there_is_a_note(tools: Toolchain):
+async def test_a_python_that_is_not_there_is_a_note(tools: Toolchain) -> None:
     checker = InterfaceChecker(BubblewrapSandbox(1), tools.mounts("2.0.1"), "/nowhere/python3")
     reading = await checker.read({"top.sv": GOOD}, "top")
     await checker.aclose()

@@ -17,13 +17,13 @@ def run(*args: str, code: int = 0) -> str:
     return result.output
 
 
-def test_generated_problems_can_be_read_again(tmp_path: Path):
+def test_generated_problems_can_be_read_again(tmp_path: Path) -> None:
     file = tmp_path / "generated.jsonl"
     file.write_text(run("generate", "--seed", "4", "--count", "5", "--split", "held-out"))
     assert load_problems(str(file)) == generate(4, 5, split="held-out")
 
 
-def test_mutate_writes_the_near_misses_of_the_same_problems():
+def test_mutate_writes_the_near_misses_of_the_same_problems() -> None:
     lines = [json.loads(line) for line in run("mutate", "--seed", "4", "--count", "2", "--family", "mux").splitlines()]
     problems = generate(4, 2, families=["mux"])
     assert list(dict.fromkeys(line["id"] for line in lines)) == [problem.id for problem in problems]
@@ -34,6 +34,6 @@ def test_mutate_writes_the_near_misses_of_the_same_problems():
         assert given == {mutant.name: mutant.design for mutant in mutants(instance) if not mutant.may_be_equivalent}
 
 
-def test_a_family_that_is_not_there_is_named():
+def test_a_family_that_is_not_there_is_named() -> None:
     assert "there is no family 'cpu'" in run("generate", "--family", "cpu", code=2)
     assert "held out whole" in run("generate", "--family", HELD_OUT_WHOLE[0], code=2)

@@ -47,30 +47,30 @@ def names_of(instance: Instance) -> list[str]:
     return [instance.spec.module, *(instance.spec[port.role] for port in ports)]
 
 
-def test_there_are_twelve_families_to_train_on_and_some_that_are_held_out_whole():
+def test_there_are_twelve_families_to_train_on_and_some_that_are_held_out_whole() -> None:
     assert len(TRAINED) >= 12
     assert HELD_OUT_WHOLE
     assert not set(TRAINED) & set(HELD_OUT_WHOLE)
 
 
-def test_the_same_seed_gives_the_same_problems_in_another_process():
+def test_the_same_seed_gives_the_same_problems_in_another_process() -> None:
     code = "from rtl_agent.problems.generate import *; print(*map(identifier, instances(7, 32)), sep='\\n')"
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert printed.split() == [identifier(instance) for instance in instances(7, 32)]
     assert generate(7, 8) == generate(7, 8)
 
 
-def test_another_seed_gives_other_problems():
+def test_another_seed_gives_other_problems() -> None:
     first, second = ({identifier(instance) for instance in instances(seed, 60)} for seed in (1, 2))
     assert len(first) == len(second) == 60
     assert not first & second
 
 
-def test_a_longer_list_begins_with_the_shorter_one():
+def test_a_longer_list_begins_with_the_shorter_one() -> None:
     assert instances(3, 30)[:10] == instances(3, 10)
 
 
-def test_both_sides_differ_in_parameters_and_in_names(train: list[Instance], held_out: list[Instance]):
+def test_both_sides_differ_in_parameters_and_in_names(train: list[Instance], held_out: list[Instance]) -> None:
     for key in ("parameters_key", "names_key"):
         seen = {getattr(instance.spec, key) for instance in train}
         unseen = {getattr(instance.spec, key) for instance in held_out}
@@ -78,7 +78,7 @@ def test_both_sides_differ_in_parameters_and_in_names(train: list[Instance], hel
         assert {side_of(text) for text in seen} == {Split.TRAIN}
 
 
-def test_families_held_out_whole_are_not_for_training(train: list[Instance]):
+def test_families_held_out_whole_are_not_for_training(train: list[Instance]) -> None:
     assert {instance.spec.family for instance in train} == set(TRAINED)
     with pytest.raises(UnknownFamily, match=r"held out whole; ask for it with split='held-out'"):
         instances(1, 1, families=HELD_OUT_WHOLE[:1])
@@ -86,7 +86,7 @@ def test_families_held_out_whole_are_not_for_training(train: list[Instance]):
         instances(1, 1, families=["cpu"])
 
 
-def test_names_are_distinct_and_no_keywords(train: list[Instance], held_out: list[Instance]):
+def test_names_are_distinct_and_no_keywords(train: list[Instance], held_out: list[Instance]) -> None:
     for instance in (*train, *held_out):
         names = [*names_of(instance), *instance.family.inside]
         assert len(set(names)) == len(names)
@@ -95,19 +95,19 @@ def test_names_are_distinct_and_no_keywords(train: list[Instance], held_out: lis
     assert not KEYWORDS & {name for pool in vars(pools).values() if isinstance(pool, tuple) for name in pool}
 
 
-def test_no_name_is_a_word_of_prose(train: list[Instance]):
+def test_no_name_is_a_word_of_prose(train: list[Instance]) -> None:
     words = tomllib.loads((ROOT / "scripts" / "tokenizer_words.toml").read_text())
     prose = {*words["prose"].split(), *words["keywords"].split()} - set(words["names"].split())
     assert not prose & {name for instance in train for name in names_of(instance)}
 
 
-def test_a_specification_names_every_port(train: list[Instance], held_out: list[Instance]):
+def test_a_specification_names_every_port(train: list[Instance], held_out: list[Instance]) -> None:
     for instance in (*train, *held_out):
         for name in names_of(instance):
             assert re.search(rf"\b{name}\b", instance.text)
 
 
-def test_all_interface_styles_and_both_ends_of_every_choice_occur(train: list[Instance]):
+def test_all_interface_styles_and_both_ends_of_every_choice_occur(train: list[Instance]) -> None:
     texts = [instance.text for instance in train]
     for part in ("It has input", "\n- input", "| name | port | width |"):
         assert sum(part in text for text in texts) > len(texts) / 6
@@ -115,7 +115,7 @@ def test_all_interface_styles_and_both_ends_of_every_choice_occur(train: list[In
     assert len(clockings) == 8  # edge, polarity, kind
 
 
-def test_a_problem_is_a_record_of_cvdps_form_that_shows_nothing_hidden(held_out: list[Instance]):
+def test_a_problem_is_a_record_of_cvdps_form_that_shows_nothing_hidden(held_out: list[Instance]) -> None:
     for instance in held_out[:: len(held_out) // 20]:
         problem = as_problem(instance)
         assert parse_record(as_record(instance)) == problem
@@ -125,13 +125,13 @@ def test_a_problem_is_a_record_of_cvdps_form_that_shows_nothing_hidden(held_out:
         assert not any("module " in text for path, text in problem.harness.files.items() if path.endswith(".py"))
 
 
-def test_only_the_data_of_a_harness_differs_between_problems():
+def test_only_the_data_of_a_harness_differs_between_problems() -> None:
     first, second = (problem.harness.files for problem in generate(1, 2))
     same = {path for path in first if first[path] == second[path]}
     assert same == {"docker-compose.yml", "src/test_runner.py", "src/replay.py"}
 
 
-def test_a_design_that_opens_its_harness_finds_no_expected_outputs_in_the_clear(held_out: list[Instance]):
+def test_a_design_that_opens_its_harness_finds_no_expected_outputs_in_the_clear(held_out: list[Instance]) -> None:
     for instance in held_out[:: len(held_out) // 20]:
         steps = json.loads(vectors_json(instance))
         expected = {json.dumps(outputs, separators=(",", ":")) for _, outputs in steps if outputs is not None}
@@ -140,7 +140,7 @@ def test_a_design_that_opens_its_harness_finds_no_expected_outputs_in_the_clear(
         assert not any(bits in text for bits in expected)
 
 
-def test_the_habitual_answer_keeps_the_module_name_and_little_else(train: list[Instance]):
+def test_the_habitual_answer_keeps_the_module_name_and_little_else(train: list[Instance]) -> None:
     for instance in train:
         habit = habitual_answer(instance)
         assert habit.startswith(f"module {instance.spec.module} (")
@@ -148,5 +148,5 @@ def test_the_habitual_answer_keeps_the_module_name_and_little_else(train: list[I
     assert sum(habitual_answer(one) == one.reference for one in train) < len(train) / 100
 
 
-def test_an_answer_is_one_fenced_block():
+def test_an_answer_is_one_fenced_block() -> None:
     assert answer("module a;\nendmodule\n") == "```verilog\nmodule a;\nendmodule\n```"

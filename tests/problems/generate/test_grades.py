@@ -31,7 +31,7 @@ def interface_of(graded: Grade) -> tuple[bool | None, str]:
 
 
 @pytest.mark.parametrize("family", [*TRAINED, *HELD_OUT_WHOLE])
-async def test_the_reference_passes_and_near_misses_fail(graders: dict[Path, Grader], family: str):
+async def test_the_reference_passes_and_near_misses_fail(graders: dict[Path, Grader], family: str) -> None:
     grader = graders[Path.FAST]
     first, second = instances(21, 2, families=[family], split="held-out")
     for instance in (first, second):
@@ -48,7 +48,7 @@ async def test_the_reference_passes_and_near_misses_fail(graders: dict[Path, Gra
             assert graded.outcome is (Outcome.PASSED if mutant.may_be_equivalent else Outcome.FAILED), mutant.name
 
 
-async def test_renamed_and_missing_ports_are_named(graders: dict[Path, Grader]):
+async def test_renamed_and_missing_ports_are_named(graders: dict[Path, Grader]) -> None:
     (instance,) = instances(22, 1, families=["counter"])
     designs = {mutant.name: mutant.design for mutant in mutants(instance)}
     count = instance.spec["count"]
@@ -60,7 +60,7 @@ async def test_renamed_and_missing_ports_are_named(graders: dict[Path, Grader]):
     assert module.outcome is Outcome.FAILED
 
 
-async def test_outputs_that_are_never_driven_fail(graders: dict[Path, Grader]):
+async def test_outputs_that_are_never_driven_fail(graders: dict[Path, Grader]) -> None:
     (instance,) = instances(23, 1, families=["parity"])
     header, _, _ = instance.reference.partition("  assign")
     graded = await grade(graders[Path.FAST], instance, f"{header}endmodule\n")
@@ -68,7 +68,7 @@ async def test_outputs_that_are_never_driven_fail(graders: dict[Path, Grader]):
     assert any("got z" in reason or "got Z" in reason for reason in graded.reasons)
 
 
-async def test_the_exact_path_agrees(graders: dict[Path, Grader]):
+async def test_the_exact_path_agrees(graders: dict[Path, Grader]) -> None:
     (instance,) = instances(24, 1, families=["edge_detector"])
     wrong = next(mutant for mutant in mutants(instance) if mutant.name == "wrong_reset_kind")
     reference = await grade(graders[Path.EXACT], instance, instance.reference)
@@ -76,6 +76,6 @@ async def test_the_exact_path_agrees(graders: dict[Path, Grader]):
     assert (reference.outcome, mutated.outcome) == (Outcome.PASSED, Outcome.FAILED)
 
 
-async def test_the_harness_needs_no_pytest_session():
+async def test_the_harness_needs_no_pytest_session() -> None:
     for problem in (as_problem(instance) for instance in instances(26, 12)):
         assert plain_file(problem, problem.harness.services[0]) == "/src/test_runner.py"

@@ -22,7 +22,7 @@ def drawn() -> list[Instance]:
     return instances(5, 30 * 16, families=(*TRAINED, *HELD_OUT_WHOLE), split="held-out")
 
 
-def test_prompts_and_answers_are_short(tokenizer: Tokenizer, drawn: list[Instance]):
+def test_prompts_and_answers_are_short(tokenizer: Tokenizer, drawn: list[Instance]) -> None:
     prompts, answers = [], []
     for instance in drawn:
         asked = messages(as_problem(instance), system="short")
@@ -34,7 +34,7 @@ def test_prompts_and_answers_are_short(tokenizer: Tokenizer, drawn: list[Instanc
     assert sum(answers) / len(answers) < 100
 
 
-def test_a_name_has_one_or_two_tokens_and_the_same_ones_everywhere(tokenizer: Tokenizer, drawn: list[Instance]):
+def test_a_name_has_one_or_two_tokens_and_the_same_ones_everywhere(tokenizer: Tokenizer, drawn: list[Instance]) -> None:
     for instance in drawn:
         ports = instance.family.ports(instance.spec.choices)
         for name in (instance.spec.module, *(instance.spec[port.role] for port in ports)):
@@ -44,7 +44,7 @@ def test_a_name_has_one_or_two_tokens_and_the_same_ones_everywhere(tokenizer: To
                 assert " ".join(("", *tokens, "")) in " ".join(("", *tokenizer.encode(text).tokens, ""))
 
 
-def test_a_canonical_answer_is_extracted_as_it_was_written(drawn: list[Instance]):
+def test_a_canonical_answer_is_extracted_as_it_was_written(drawn: list[Instance]) -> None:
     for instance in drawn[:20]:
         submission = extract(as_problem(instance), answer(instance.reference))
         assert submission.files == {instance.target: instance.reference}

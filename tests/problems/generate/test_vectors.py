@@ -18,7 +18,7 @@ EQUIVALENT = {
 
 
 @pytest.mark.parametrize("family", [*TRAINED, *HELD_OUT_WHOLE])
-def test_the_harness_vectors_tell_every_near_miss_from_the_reference(family: str):
+def test_the_harness_vectors_tell_every_near_miss_from_the_reference(family: str) -> None:
     for instance in instances(11, 12, families=[family], split="held-out"):
         steps = plan(instance.family, instance.spec, f"vectors {instance.seed}")
         possibly = {mutant.name for mutant in mutants(instance) if mutant.may_be_equivalent}
@@ -36,13 +36,13 @@ def _shape(instance: Instance) -> list[tuple[str, int]]:
     return [(port.role, port.width) for port in instance.family.ports(instance.spec.choices)]
 
 
-def test_only_the_near_misses_that_are_known_to_be_may_be_equivalent():
+def test_only_the_near_misses_that_are_known_to_be_may_be_equivalent() -> None:
     drawn = instances(12, 30 * 16, families=(*TRAINED, *HELD_OUT_WHOLE), split="held-out")
     found = {(one.spec.family, mutant.name) for one in drawn for mutant in mutants(one) if mutant.may_be_equivalent}
     assert found <= set(EQUIVALENT.items())
 
 
-def test_reset_comes_at_edges_and_between_them_where_it_shows():
+def test_reset_comes_at_edges_and_between_them_where_it_shows() -> None:
     kinds: Counter[str] = Counter()
     for instance in instances(13, 24, families=["counter", "edge_detector", "sequence_detector"]):
         clocking = instance.spec.clocking
@@ -59,7 +59,7 @@ def test_reset_comes_at_edges_and_between_them_where_it_shows():
     assert min(kinds["between"], kinds["at an edge"]) >= 24
 
 
-def test_the_vectors_are_few_enough_to_be_cheap_and_the_same_every_time():
+def test_the_vectors_are_few_enough_to_be_cheap_and_the_same_every_time() -> None:
     for instance in instances(14, 32):
         steps = plan(instance.family, instance.spec, "one seed")
         assert 60 <= len(steps) <= 300

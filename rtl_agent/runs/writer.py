@@ -1,27 +1,35 @@
-"""The writer of a run directory: what is in it after a kill at any moment can be read, and gone on from."""
+"""The writer of a run directory: what is in it after a kill at any moment can be read, and resumed."""
 
 import json
 import logging
+import os
 import shutil
+import subprocess
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from rtl_agent.runs import layout
-from rtl_agent.runs.checkpoint import Checkpoint
-from rtl_agent.runs.code_diff import code_diff
-from rtl_agent.runs.config import Difference, differences, refuse_changes
-from rtl_agent.runs.durable import append_line, cut_torn_line, remove_unfinished, write_whole
-from rtl_agent.runs.errors import RunError, cannot
-from rtl_agent.runs.if_exists import IfExists, decide
-from rtl_agent.runs.jsonl import plain, read_lines, read_object, to_line
-from rtl_agent.runs.lock import RunLock
-from rtl_agent.runs.log_file import LogFile
+from rtl_agent.runs import directory
+from rtl_agent.runs.compare import Difference, differences, refuse_changes
+from rtl_agent.runs.directory import IfExists, RunLock, decide
+from rtl_agent.runs.files import (
+    RunError,
+    append_line,
+    cannot,
+    cut_torn_line,
+    plain,
+    read_lines,
+    read_object,
+    remove_unfinished,
+    to_line,
+    write_whole,
+)
+from rtl_agent.runs.record import Checkpoint
 
 
-class Run:
-    """Made with `Run.create`; holds the run's lock until `close`, or until the process ends.
+class RunWriter:
+    """Made with `RunWriter.create`; holds the run's lock until `close`, or until the process ends.
 
     To go on after a kill, load `last_checkpoint` and `rewind` to its step (to 0 without one).
     """
@@ -33,11 +41,11 @@ class Run:
         """What this config has other than the one that the run began with; empty for a new run."""
         self._lock = lock
         self._log_files: list[LogFile] = []
-        for name in (layout.METRICS, layout.CHECKPOINTS, layout.LOGS):
+        for name in (directory.METRICS, directory.CHECKPOINTS, directory.LOGS):
             cut_torn_line(path / name)
-        for folder in (path, path / layout.ROLLOUTS):
+        for folder in (path, path / directory.ROLLOUTS):
             remove_unfinished(folder)
-        self._last_step = max((_step_of(line) for line in read_lines(path / layout.METRICS)), default=-1)
+        self._last_step = max((_step_of(line) for line in read_lines(path / directory.METRICS)), default=-1)
 
     @classmethod
     def create(
@@ -60,15 +68,15 @@ class Run:
         try:
             if action is IfExists.DELETE:
                 _empty(path)
-            elif action is IfExists.RAISE and (path / layout.CONFIG).exists():
+            elif action is IfExists.RAISE and (path / directory.CONFIG).exists():
                 raise RunError(f"{path} was made by another process just now; choose another log_path")
             new_config = plain(config)
-            changes = differences(read_object(path / layout.CONFIG), new_config) if action is IfExists.RESUME else ()
+            changes = differences(read_object(path / directory.CONFIG), new_config) if action is IfExists.RESUME else ()
             refuse_changes(path, changes, fixed)
             run = cls(path, lock, new_config, changes)
             if action is IfExists.RESUME:
                 run._note_resumption()
-            write_whole(path / layout.CONFIG, (_indented(new_config) + "\n").encode())
+            write_whole(path / directory.CONFIG, (_indented(new_config) + "\n").encode())
         except BaseException:
             lock.release()
             raise
@@ -76,7 +84,7 @@ class Run:
 
     @property
     def checkpoints(self) -> tuple[Checkpoint, ...]:
-        return tuple(Checkpoint.from_json(line) for line in read_lines(self.path / layout.CHECKPOINTS))
+        return tuple(Checkpoint.from_json(line) for line in read_lines(self.path / directory.CHECKPOINTS))
 
     @property
     def last_checkpoint(self) -> Checkpoint | None:
@@ -88,15 +96,15 @@ class Run:
 
         Checkpoints go first: a kill half-way must not leave one that is newer than the metrics.
         """
-        self._keep(layout.CHECKPOINTS, lambda line: Checkpoint.from_json(line).step <= step)
-        for file in layout.rollout_files(self.path):
+        self._keep(directory.CHECKPOINTS, lambda line: Checkpoint.from_json(line).step <= step)
+        for file in directory.rollout_files(self.path):
             if file.step >= step:
                 try:
                     file.path.unlink()
                 except OSError as error:
                     raise cannot("remove", file.path, error) from error
-        self._keep(layout.METRICS, lambda line: _step_of(line) < step)
-        self._last_step = max((_step_of(line) for line in read_lines(self.path / layout.METRICS)), default=-1)
+        self._keep(directory.METRICS, lambda line: _step_of(line) < step)
+        self._last_step = max((_step_of(line) for line in read_lines(self.path / directory.METRICS)), default=-1)
 
     def log_metrics(self, step: int, metrics: Mapping[str, float]) -> None:
         """One line for each step, in order; a second line for the same step is a mistake of the caller."""
@@ -105,34 +113,34 @@ class Run:
                 f"step {step} of {self.path} is written already (the last is {self._last_step}): give all metrics of a "
                 "step at once, and rewind before doing it again"
             )
-        append_line(self.path / layout.METRICS, to_line({"step": step, **metrics}))
+        append_line(self.path / directory.METRICS, to_line({"step": step, **metrics}))
         self._last_step = step
 
     def log_rollouts(self, step: int, episodes: Sequence[Mapping[str, Any]], kind: str = "step") -> None:
         """Every episode of a step, an evaluation (`eval`) or a `teacher`, in one file that is there whole or not."""
         lines = "".join(to_line(episode) + "\n" for episode in episodes)
-        write_whole(layout.rollout_path(self.path, kind, step), lines.encode())
+        write_whole(directory.rollout_path(self.path, kind, step), lines.encode())
 
     def has_rollouts(self, kind: str) -> bool:
-        return any(file.kind == kind for file in layout.rollout_files(self.path))
+        return any(file.kind == kind for file in directory.rollout_files(self.path))
 
     def write_held_out(self, problems: Sequence[Mapping[str, Any]]) -> None:
         """What the evaluations ask, with references: once for a run, so that no episode need repeat it."""
         lines = "".join(to_line(problem) + "\n" for problem in problems)
-        write_whole(self.path / layout.HELD_OUT, lines.encode())
+        write_whole(self.path / directory.HELD_OUT, lines.encode())
 
     def add_checkpoint(self, checkpoint: Checkpoint) -> None:
         """To be called once the weights are saved: a line here means that they can be loaded."""
-        append_line(self.path / layout.CHECKPOINTS, to_line(checkpoint.to_json()))
+        append_line(self.path / directory.CHECKPOINTS, to_line(checkpoint.to_json()))
 
     def write_code_diff(self, folder: Path | None = None) -> None:
         """The working tree's difference to its commit; of this package's own checkout unless told otherwise."""
         diff = code_diff(folder or Path(__file__).parent)
-        write_whole(self.path / layout.CODE_DIFF, diff.encode(errors="replace"))
+        write_whole(self.path / directory.CODE_DIFF, diff.encode(errors="replace"))
 
     def logging_handler(self) -> logging.Handler:
         """For `logging.getLogger().addHandler`; closed with the run."""
-        handler = LogFile(self.path / layout.LOGS)
+        handler = LogFile(self.path / directory.LOGS)
         self._log_files.append(handler)
         return handler
 
@@ -158,7 +166,7 @@ class Run:
     def _note_resumption(self) -> None:
         """The config file keeps only the newest values; the log keeps when they changed."""
         changed = "".join(f"\n  {change}" for change in self.changes) or " the same config"
-        append_line(self.path / layout.LOGS, f"resumed after step {self._last_step} with{changed}")
+        append_line(self.path / directory.LOGS, f"resumed after step {self._last_step} with{changed}")
 
 
 def _step_of(line: Mapping[str, Any]) -> int:
@@ -169,9 +177,9 @@ def _step_of(line: Mapping[str, Any]) -> int:
 
 def _empty(path: Path) -> None:
     """Checkpoints first and config last: killed half-way, it is still a run directory, and one without a future."""
-    order = {layout.CHECKPOINTS: 0, layout.CONFIG: 2}
+    order = {directory.CHECKPOINTS: 0, directory.CONFIG: 2}
     for child in sorted(path.iterdir(), key=lambda child: order.get(child.name, 1)):
-        if child.name == layout.LOCK:
+        if child.name == directory.LOCK:
             continue
         try:
             if child.is_dir() and not child.is_symlink():
@@ -184,3 +192,63 @@ def _empty(path: Path) -> None:
 
 def _indented(config: Mapping[str, Any]) -> str:
     return json.dumps(config, indent=2, allow_nan=False)
+
+
+_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+
+
+class LogFile(logging.Handler):
+    """One record, one write. A record that cannot be written never stops the run: logging reports it on stderr."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.setFormatter(logging.Formatter(_FORMAT))
+        try:
+            self._descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise cannot("write", path, error) from error
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            os.write(self._descriptor, self.format(record).encode(errors="backslashreplace") + b"\n")
+        except Exception:  # logging's own contract: a handler never raises
+            self.handleError(record)
+
+    def close(self) -> None:
+        self.acquire()
+        try:
+            if self._descriptor >= 0:
+                os.close(self._descriptor)
+                self._descriptor = -1
+        finally:
+            self.release()
+        super().close()
+
+
+_SECONDS = 30
+
+
+def code_diff(folder: Path) -> str:
+    """A patch that `git apply` takes, under a line with its commit; a note where there is no git checkout."""
+    top = _git(folder, "rev-parse", "--show-toplevel")
+    commit = _git(folder, "rev-parse", "HEAD")
+    if top is None or commit is None:
+        return "# no git checkout, so there is nothing to compare the code with\n"
+    checkout = Path(top.removesuffix("\n"))
+    diff = _git(checkout, "diff", "HEAD", "--no-color", "--no-ext-diff") or ""
+    untracked = _git(checkout, "ls-files", "--others", "--exclude-standard") or ""
+    names = "".join(f"# not in git: {name}\n" for name in untracked.splitlines())
+    return f"# commit {commit.strip()}\n{names}{diff}"
+
+
+def _git(folder: Path, *arguments: str) -> str | None:
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(folder), *arguments],
+            capture_output=True,
+            timeout=_SECONDS,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.decode(errors="replace")
