@@ -15,7 +15,6 @@ from tinker_cookbook.rl.types import Action, ActionExtra, Env, EnvGroupBuilder, 
 from rtl_agent.envs.dialects.dialect import Dialect
 from rtl_agent.envs.dialects.registry import dialect_for
 from rtl_agent.envs.episode import EpisodeFailed, Transcript
-from rtl_agent.runs.episode import Episode
 from rtl_agent.envs.episode_config import EpisodeConfig
 from rtl_agent.envs.kinds import TokenBudget, kind_of, resolved, token_budget
 from rtl_agent.envs.prompt import Prompt, answer_prompt, answer_text, tool_prompt
@@ -25,6 +24,7 @@ from rtl_agent.envs.tokenizers import tokenizer_for
 from rtl_agent.grading import Grader
 from rtl_agent.problems import Problem
 from rtl_agent.prompts import PromptTooLong
+from rtl_agent.runs.episode import Episode
 
 DEFAULT = "default"
 _GRADERS: dict[str, Grader] = {}

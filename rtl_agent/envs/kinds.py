@@ -3,14 +3,14 @@
 from dataclasses import dataclass, replace
 
 from rtl_agent.envs.agentic.session import AgenticKind
-from rtl_agent.envs.episode_config import AGENTIC, REFINE, SINGLE, EpisodeConfig
+from rtl_agent.envs.episode_config import AGENTIC, REFINE, SINGLE, EpisodeConfig, Level
 from rtl_agent.envs.refine import RefineKind
 from rtl_agent.envs.session import EnvironmentKind
 from rtl_agent.envs.single_shot import SingleShotKind
 from rtl_agent.options import BadOption
 from rtl_agent.problems import NEEDS_IN_WORDS, Kind, Needs, Problem
 from rtl_agent.prompts import system_names
-from rtl_agent.registry import Registry, UnknownName
+from rtl_agent.registry import PluginError, Registry, UnknownName, did_you_mean
 
 ENVIRONMENT_KINDS: Registry[EnvironmentKind] = Registry(
     "environment kind",
@@ -25,6 +25,9 @@ def kind_of(config: EpisodeConfig) -> EnvironmentKind:
     try:
         return ENVIRONMENT_KINDS[config.kind]
     except UnknownName as error:
+        near = did_you_mean(config.kind, ENVIRONMENT_KINDS)
+        raise BadOption("env", config.kind, f"choose from {', '.join(ENVIRONMENT_KINDS)}{near}") from error
+    except PluginError as error:
         raise BadOption("env", config.kind, str(error)) from error
 
 
@@ -33,7 +36,8 @@ def resolved(config: EpisodeConfig, model_name: str = "") -> EpisodeConfig:
     kind = kind_of(config)
     level = config.level or kind.levels[0].value
     if level not in kind.levels:
-        raise BadOption("level", level, f"env={config.kind} has {', '.join(sorted(kind.levels))}")
+        known = ", ".join(one for one in Level if one in kind.levels)
+        raise BadOption("level", level, f"env={config.kind} has {known}")
     system = config.system or ("short" if model_name.startswith(OWN_MODELS) else "default")
     if system not in system_names():
         raise BadOption("system", system, f"choose from {', '.join(system_names())}")

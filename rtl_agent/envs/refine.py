@@ -5,7 +5,6 @@ from dataclasses import replace
 from enum import StrEnum
 
 from rtl_agent.envs.episode import grade_or_fail
-from rtl_agent.runs.episode import EpisodeTurn
 from rtl_agent.envs.episode_config import EpisodeConfig, Level, RefineReward
 from rtl_agent.envs.feedback import failures
 from rtl_agent.envs.session import Reply, Session, ToolResult, Turn
@@ -13,6 +12,7 @@ from rtl_agent.envs.single_shot import SingleShotKind
 from rtl_agent.grading import Grade, Grader, Outcome
 from rtl_agent.problems import Problem
 from rtl_agent.prompts import Message, refine_message
+from rtl_agent.runs.episode import EpisodeTurn
 
 
 class RefineEnd(StrEnum):

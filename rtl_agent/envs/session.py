@@ -12,11 +12,11 @@ from enum import StrEnum
 from typing import Any
 
 from rtl_agent.envs.episode import NO_TOKENS, Transcript, diagnostics_of, end_metrics, grade_metrics
-from rtl_agent.runs.episode import Episode, EpisodeTurn
 from rtl_agent.envs.episode_config import EpisodeConfig, Level
 from rtl_agent.grading import Grade, Grader
 from rtl_agent.problems import Kind, Problem
 from rtl_agent.prompts import Message
+from rtl_agent.runs.episode import Episode, EpisodeTurn
 
 
 @dataclass(frozen=True)
@@ -147,6 +147,7 @@ class Session(ABC):
             level=self.level.value,
             end_reason=self.ended.value,
             files=dict(self.files),
+            config=self.config.to_json(),
         )
 
     def _over(self, reason: StrEnum, grade: Grade, results: Sequence[ToolResult] = ()) -> Reply:

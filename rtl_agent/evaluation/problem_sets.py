@@ -3,12 +3,11 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from rtl_agent.evaluation.errors import EvaluationError
+from rtl_agent.envs.episode_config import EpisodeConfig
+from rtl_agent.envs.kinds import why_unplayable
+from rtl_agent.evaluation.settings import EvaluationError
 from rtl_agent.problems import (
-    NEEDS_IN_WORDS,
     BadRecord,
-    Kind,
-    Needs,
     NoSuchProblems,
     Problem,
     Selection,
@@ -32,7 +31,7 @@ def problem_set(
     source: str,
     selection: Selection,
     *,
-    env: str = "single",
+    episode: EpisodeConfig = EpisodeConfig(),  # noqa: B008  # frozen
     limit: int = 0,
     skip_bad: bool = False,
     on_bad: Callable[[BadRecord], None] | None = None,
@@ -54,7 +53,7 @@ def problem_set(
     kept: list[Problem] = []
     left_out: list[str] = []
     for problem in chosen:
-        if why := _why_not(problem, env):
+        if why := why_unplayable(problem, episode):
             left_out.append(f"{problem.id} is left out: {why}")
         else:
             kept.append(problem)
@@ -73,11 +72,3 @@ def _generated(head: str, names: str, limit: int) -> list[Problem]:
         return generate(TEST_SEED, limit or PER_FAMILY * len(families), families=families, split=Split.HELD_OUT)
     except UnknownFamily as error:
         raise EvaluationError(f"{head}:{names}: {error}; `{head}:{NEW}` are those held out whole") from error
-
-
-def _why_not(problem: Problem, env: str) -> str:
-    if problem.needs is not Needs.OPEN_TOOLS:
-        return f"it needs {NEEDS_IN_WORDS[problem.needs]}"
-    if env != "agentic" and problem.kind is not Kind.SINGLE_SHOT:
-        return f"it is {problem.kind.value}, which takes more than one turn (--env agentic)"
-    return ""

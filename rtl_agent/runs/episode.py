@@ -62,6 +62,7 @@ class Episode:
     level: str = ""  # how much the model could know; "open" is never a score
     end_reason: str = ""  # why an episode of several turns was over
     files: Mapping[str, str] = field(default_factory=dict)  # what an agent left in its workspace to be graded
+    config: Mapping[str, Any] = field(default_factory=dict)  # the rules that it was played by: EpisodeConfig.to_json()
 
     @property
     def cut_off(self) -> bool:
@@ -122,6 +123,7 @@ class Episode:
             level=_text(data.get("level")),
             end_reason=_text(data.get("end_reason")),
             files={path: text for path, text in _mapping(data.get("files")).items() if isinstance(text, str)},
+            config=_mapping(data.get("config")),
         )
 
 

@@ -4,11 +4,12 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from rtl_agent.envs.env import ProblemGroupBuilder
 from rtl_agent.envs.task_sampler import TaskSampler, fitting
 from rtl_agent.grading import Grader
 from rtl_agent.problems import Problem
 from rtl_agent.training.config import Config
-from rtl_agent.training.environments import GroupBuilder, builder_for
+from rtl_agent.training.environments import builder_for
 from rtl_agent.training.errors import BadConfig
 from rtl_agent.training.sources import ProblemSets
 
@@ -19,7 +20,7 @@ class Classroom:
 
     dataset: TaskSampler
     tests: Mapping[str, tuple[Problem, ...]]
-    template: GroupBuilder
+    template: ProblemGroupBuilder
     grader: Grader
     left_out: tuple[str, ...] = ()
 
@@ -33,7 +34,7 @@ class Classroom:
         random.Random(f"{self.dataset.seed}/{step}/spare").shuffle(others)
         return others[: self.dataset.batch_size]
 
-    def builder(self, problem: Problem, count: int) -> GroupBuilder:
+    def builder(self, problem: Problem, count: int) -> ProblemGroupBuilder:
         return replace(self.template, problem=problem, group_size=count)
 
     def counters(self) -> dict[str, float]:
@@ -56,7 +57,7 @@ def open_classroom(config: Config, sets: ProblemSets, renderer_name: str, grader
     template = builder_for(config, sets.train[0], renderer_name, context)
     train, too_long = fitting(sets.train, lambda problem: replace(template, problem=problem))
     if not train:
-        most = template.max_prompt_tokens
+        most = template.budget.prompt
         raise BadConfig(f"every prompt is longer than {most} tokens: raise max_prompt_tokens or lower max_tokens")
     tests = {}
     for name, problems in sets.tests.items():

@@ -15,6 +15,7 @@ from typing import Any
 import tinker
 from tinker_cookbook.rl.metrics import compute_post_kl
 
+from rtl_agent.envs.rollout import Policy, seed_of
 from rtl_agent.problems import Problem
 from rtl_agent.processes import cpu_seconds
 from rtl_agent.runs import Checkpoint, RunWriter
@@ -27,12 +28,10 @@ from rtl_agent.training.display import Display
 from rtl_agent.training.errors import TrainingError
 from rtl_agent.training.evaluate import Evaluation, evaluate
 from rtl_agent.training.exam import AFTER, BEFORE, TEACHER, Exam
-from rtl_agent.training.group import Group, Rollout
 from rtl_agent.training.metrics import episode_metrics, policy_metrics, signal_metrics
 from rtl_agent.training.references import reference_lesson
-from rtl_agent.training.rollouts import Policy, play_group
+from rtl_agent.training.rollouts import Group, Rollout, play_group
 from rtl_agent.training.schedule import learning_rate
-from rtl_agent.training.seeds import seed_of
 from rtl_agent.training.student import Passes, Student
 from rtl_agent.training.trackers import Trackers
 
@@ -81,7 +80,7 @@ class Loop:
     async def _step(self, step: int) -> dict[str, float]:
         clock, cpu = Clock(), cpu_seconds()
         policy = Policy(
-            self.client, self.config.max_tokens, self.config.temperature, seed_of(self.config.seed, step), clock
+            self.client, self.config.max_tokens, self.config.temperature, seed_of(self.config.seed, step), clock.during
         )
         rate = learning_rate(
             step,
@@ -194,7 +193,7 @@ class Loop:
     async def _test(self, client: tinker.SamplingClient, steps_done: int, kind: str) -> Evaluation:
         """Every test set, asked of the student or its teacher in the same way; the answers are kept."""
         temperature, seed = self.config.eval_temperature, seed_of(self.config.seed, "eval")
-        policy = Policy(client, self.config.max_tokens, temperature, seed, Clock())
+        policy = Policy(client, self.config.max_tokens, temperature, seed)
         found = await evaluate(self.classroom, policy, self.config.eval_samples)
         episodes = [record for group in found.groups for record in records(group, steps_done)]
         self.run.log_rollouts(steps_done, episodes, kind=kind)

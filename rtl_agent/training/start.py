@@ -15,10 +15,10 @@ from rich.console import Console
 from rtl_agent.backends.connect import CannotConnect, Connection, connect
 from rtl_agent.backends.server.child import ServerDied
 from rtl_agent.backends.watch import while_alive
+from rtl_agent.envs.dialects.registry import UnknownDialect
 from rtl_agent.envs.env import live_grader
 from rtl_agent.envs.renderers import UnknownRenderer, default_renderer, warnings_for
 from rtl_agent.envs.tokenizers import NoTokenizer, tokenizer_for
-from rtl_agent.envs.dialects import UnknownDialect
 from rtl_agent.grading import Extraction, GradeCache, Grader, default_cache_path
 from rtl_agent.runs import Checkpoint, RunError, RunWriter
 from rtl_agent.teachers import Teacher

@@ -7,10 +7,8 @@ import pytest
 from tinker_cookbook.tokenizer_utils import register_tokenizer, unregister_tokenizer
 
 from rtl_agent.envs.env import ProblemGroupBuilder, live_grader
-from rtl_agent.envs.prompt import prompt_for
-from rtl_agent.envs.renderers import renderer_for
-from rtl_agent.envs.prompt import answer_text
-from rtl_agent.envs.renderers import DATE
+from rtl_agent.envs.prompt import answer_text, prompt_for
+from rtl_agent.envs.renderers import DATE, renderer_for
 from rtl_agent.grading import Grader
 from rtl_agent.problems import Kind, Problem
 from tests.envs.vocabularies import O200K, gpt_oss, qwen3

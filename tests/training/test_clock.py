@@ -2,9 +2,9 @@
 
 import pytest
 
+from rtl_agent.envs.rollout import seed_of
 from rtl_agent.training.clock import Clock, union_length
 from rtl_agent.training.schedule import learning_rate
-from rtl_agent.training.seeds import seed_of
 
 
 def test_time_in_which_anything_goes_on_counts_once() -> None:

@@ -9,7 +9,6 @@ from typing import TypeVar
 from rtl_agent.envs.agentic.tools import SUBMIT, Toolbox, can_submit, tool_specs
 from rtl_agent.envs.agentic.workspace import Workshop, Workspace, workshop
 from rtl_agent.envs.episode import EpisodeFailed, grade_or_fail
-from rtl_agent.runs.episode import EpisodeTurn
 from rtl_agent.envs.episode_config import EpisodeConfig, Level
 from rtl_agent.envs.feedback import failures
 from rtl_agent.envs.session import (
@@ -25,6 +24,7 @@ from rtl_agent.envs.session import (
 from rtl_agent.grading import Grade, Grader, Outcome, Submission
 from rtl_agent.problems import Kind, Problem
 from rtl_agent.prompts import Message, agentic_messages
+from rtl_agent.runs.episode import EpisodeTurn
 from rtl_agent.sandbox import SandboxError
 from rtl_agent.toolchain import ToolMissing
 

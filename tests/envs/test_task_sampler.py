@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rtl_agent.envs.env import ProblemGroupBuilder
+from rtl_agent.envs.episode_config import EpisodeConfig
 from rtl_agent.envs.task_sampler import EnvDataset, NoTasks, TaskSampler, fitting, gradable, partition
 from rtl_agent.problems import Kind, Needs, Problem, load_problems
 
@@ -14,7 +15,8 @@ PROBLEMS = tuple(load_problems("bundled"))
 
 
 def builder_of(problem: Problem, max_prompt_tokens: int | None = None) -> ProblemGroupBuilder:
-    return ProblemGroupBuilder(problem, 2, "rtl-agent/student", "rtl_agent", max_prompt_tokens=max_prompt_tokens)
+    config = EpisodeConfig(system="default", max_prompt_tokens=max_prompt_tokens or 0)
+    return ProblemGroupBuilder(problem, 2, "rtl-agent/student", "rtl_agent", config)
 
 
 def test_no_family_is_on_both_sides_and_none_is_lost() -> None:
