@@ -5,20 +5,36 @@ tinker              Thinking Machines' cloud, with the key in TINKER_API_KEY
 http://host:port    any Tinker-compatible server, for example `rtl-agent serve`
 """
 
+import asyncio
 import contextlib
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 from urllib.parse import urlsplit
 
-from rtl_agent.backends.server.child import Child
-from rtl_agent.backends.server.key import new_key
-from rtl_agent.backends.server.process import Settings
+from rtl_agent.backends.server.embedded import EmbeddedServer
+from rtl_agent.backends.server.process import ServerSettings, new_key
 from rtl_agent.backends.server.sessions import SILENT_SECONDS
+
+WATCH_SECONDS = 1.0
+T = TypeVar("T")
+
+
+async def while_alive(check: Callable[[], None], work: Coroutine[Any, Any, T]) -> T:
+    """The SDK tries for minutes to reach a server that is gone: `check` looks at its process instead, and raises."""
+    task = asyncio.ensure_future(work)
+    try:
+        while not (await asyncio.wait({task}, timeout=WATCH_SECONDS))[0]:
+            check()
+        return await task
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
 
 if TYPE_CHECKING:
     pass
@@ -35,31 +51,31 @@ class CannotConnect(Exception):
 class Connection:
     """Carries a ServiceClient; closing it ends an embedded server. `base_url` is None for the cloud's own address."""
 
-    def __init__(self, base_url: str | None, api_key: str, child: Child | None, state: object = None) -> None:
+    def __init__(self, base_url: str | None, api_key: str, server: EmbeddedServer | None, state: object = None) -> None:
         import tinker
 
         self.base_url = base_url
         self.api_key = api_key
-        self.child = child
+        self.server = server
         self._state = state  # a temporary directory lives as long as the connection
         self.service: tinker.ServiceClient = tinker.ServiceClient(base_url=base_url, api_key=api_key)
 
     def check(self) -> None:
         """Raises ServerDied, with the end of the server's log, if an embedded server is gone."""
-        if self.child:
-            self.child.check()
+        if self.server:
+            self.server.check()
 
     def close(self, status: Literal["success", "errored"] = "success") -> None:
         """Ends the session, so that a server frees its models; an embedded server ends as well. Safe to call again."""
-        if not (self.child and self.child.died):
+        if not (self.server and self.server.died):
             self._say_goodbye(status)
-        if self.child:
-            self.child.close()
+        if self.server:
+            self.server.close()
         if isinstance(self._state, tempfile.TemporaryDirectory):
             self._state.cleanup()
 
     def _say_goodbye(self, status: Literal["success", "errored"]) -> None:
-        """Stops the SDK's heartbeat. A server that does not answer frees a silent client by itself."""
+        """StopConditions the SDK's heartbeat. A server that does not answer frees a silent client by itself."""
         with contextlib.suppress(Exception):
             self.service.close(status).result(timeout=5)
 
@@ -136,7 +152,7 @@ def _embedded(
     kept = state if state is not None else tempfile.TemporaryDirectory(prefix="rtl-agent-")
     directory = kept if isinstance(kept, Path) else Path(kept.name)
     key = api_key or new_key()
-    settings = Settings(
+    settings = ServerSettings(
         key=key,
         state=str(directory.absolute()),
         owner=os.getpid(),
@@ -145,6 +161,6 @@ def _embedded(
         threads=threads,
         silent_seconds=silent_seconds,
     )
-    child = Child(settings)
-    child.start()
-    return Connection(f"http://{settings.host}:{child.port}", key, child, kept)
+    server = EmbeddedServer(settings)
+    server.start()
+    return Connection(f"http://{settings.host}:{server.port}", key, server, kept)

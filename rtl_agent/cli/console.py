@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from rtl_agent.grading import Extraction
-from rtl_agent.problems import BadRecord, NoSuchProblems, Problem, Selection, Split, load_problems, select
+from rtl_agent.problems import BadRecord, Problem, Selection, Split, choose, load_problems
 
 ALL_PASSED, SOME_FAILED, BAD_INPUT, OUR_FAULT = 0, 1, 2, 3
 
@@ -57,7 +57,8 @@ def progress_bar(title: str, total: int) -> Iterator[Progress]:
         yield progress
 
 
-Source = Annotated[str, typer.Argument(metavar="PROBLEMS", help="`bundled`, a JSONL file, or a folder of them.")]
+PROBLEMS_HELP = "`bundled`, a CVDP JSONL file or a folder of them, a directory of your own problems, or `generated`."
+Source = Annotated[str, typer.Argument(metavar="PROBLEMS", help=PROBLEMS_HELP)]
 Ids = Annotated[list[str] | None, typer.Option("--id", help="Only this problem (can be repeated).")]
 Families = Annotated[list[str] | None, typer.Option("--family", help="Only this family (can be repeated).")]
 Categories = Annotated[list[str] | None, typer.Option("--category", help="Only this category, such as cid003.")]
@@ -65,9 +66,11 @@ Difficulties = Annotated[list[str] | None, typer.Option("--difficulty", help="ea
 Kinds = Annotated[list[str] | None, typer.Option("--kind", help="single-shot or agentic.")]
 Needed = Annotated[list[str] | None, typer.Option("--needs", help="open-tools, commercial or text.")]
 Side = Annotated[Split | None, typer.Option("--split", help="Only this side of the split by family.")]
-SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Go on without lines that cannot be read.")]
+SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave out records that cannot be read.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="How many at a time; as many as cores.")]
+Jobs = Annotated[
+    int | None, typer.Option("--jobs", "-j", min=1, help="How many at a time. [default: as many as cores]")
+]
 HowRead = Annotated[
     Extraction,
     typer.Option("--extraction", help="How a reply is read: forgiving, or cvdp (the first block, as its runner does)."),
@@ -76,16 +79,9 @@ Timeout = Annotated[float, typer.Option("--timeout", min=1.0, help="Seconds for 
 
 
 def chosen(source: str, selection: Selection, *, skip_bad: bool) -> list[Problem]:
-    """The problems that the options select; ids that are not there are an error, not an empty list."""
+    """The problems that the options select; an id or a family that is not there is an error, not an empty list."""
 
     def skipped(bad: BadRecord) -> None:
         say_warning(f"left out {bad}")
 
-    problems = load_problems(source, skip_bad=skip_bad, on_bad=skipped)
-    unknown = set(selection.ids) - {problem.id for problem in problems}
-    if unknown:
-        raise NoSuchProblems(f"{source} has no problem {', '.join(sorted(unknown))}; see `rtl-agent problems list`")
-    found = select(problems, selection)
-    if not found:
-        raise NoSuchProblems(f"{source} has {len(problems)} problems, and the filters leave none of them")
-    return found
+    return choose(load_problems(source, skip_bad=skip_bad, on_bad=skipped), selection, source)

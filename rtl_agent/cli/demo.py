@@ -1,7 +1,6 @@
 """`rtl-agent demo`: a small student learns from a small teacher to read specifications, while one watches."""
 
 import json
-import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -12,12 +11,12 @@ from rich.table import Table
 
 from rtl_agent.cli import console
 from rtl_agent.cli.demo_grade import demo_grade
-from rtl_agent.cli.interfaces import read_interfaces
 from rtl_agent.cli.runs import exam_table
-from rtl_agent.cli.train import ensure_packages
+from rtl_agent.cli.train import ensure_packages, train_as_planned
 from rtl_agent.report import CRITERIA, write_report
 from rtl_agent.report.exam import read_exam
 from rtl_agent.runs import read_run, write_whole
+from rtl_agent.training.parse import choose
 
 if TYPE_CHECKING:
     from rtl_agent.training.criteria import Criterion
@@ -46,27 +45,20 @@ def demo(
     if context.invoked_subcommand:
         return
     ensure_packages()
-    from rtl_agent.training.criteria import criteria
-    from rtl_agent.training.errors import TrainingError
-    from rtl_agent.training.exam import results
-    from rtl_agent.training.parse import parse
-    from rtl_agent.training.start import start
-
     path = out or Path("runs") / f"demo-{time.strftime('%Y%m%d-%H%M%S')}"
     words = ["preset=demo", f"seed={seed}", f"log_path={path}", "behavior_if_log_dir_exists=resume", *(set_ or [])]
     console.err.print(_ABOUT, highlight=False)
     began = time.monotonic()
-    try:
-        path = start(parse("distill", words), console.err)
-    except TrainingError as error:
-        console.say_error(str(error))
-        sys.exit(error.exit_code)
+    path = train_as_planned(lambda: choose("distill", words))
+    from rtl_agent.training.criteria import criteria  # after the plan was printed: it imports torch
+    from rtl_agent.training.exam import results
+
     found = results(path)
     console.out.print(exam_table(read_exam(path)))
     checked = criteria(read_run(path), found)
     console.out.print(_criteria(checked))
     write_whole(path / CRITERIA, json.dumps([asdict(one) for one in checked], indent=1).encode())
-    minutes, page = (time.monotonic() - began) / 60, write_report(path, read_interfaces=read_interfaces).page
+    minutes, page = (time.monotonic() - began) / 60, write_report(path).page
     console.out.print(f"{minutes:.1f} minutes. Look at what it wrote, before and after: {page}", highlight=False)
     console.out.print(
         f"Ask it more:  rtl-agent eval generated --model {path} --checkpoint last\n"

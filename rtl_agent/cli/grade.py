@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -41,7 +41,9 @@ from rtl_agent.grading import (
     submit_directory,
 )
 from rtl_agent.grading import Path as RunPath
+from rtl_agent.grading.executors import EXECUTORS
 from rtl_agent.problems import NEEDS_IN_WORDS, Needs, Problem, Selection
+from rtl_agent.registry import did_you_mean
 from rtl_agent.toolchain import fallback_warning
 
 
@@ -82,9 +84,7 @@ def grade(
         RunPath, typer.Option(help="exact: as CVDP runs it; fast: warm; auto: fast where it can.")
     ] = RunPath.AUTO,
     cache: Annotated[bool, typer.Option(help="Keep grades, and do not judge the same text twice.")] = True,
-    executor: Annotated[
-        Literal["local", "ray"], typer.Option(help="Where to judge: here, or on a Ray cluster.")
-    ] = "local",
+    executor: Annotated[str, typer.Option(help=f"Where to judge: {', '.join(EXECUTORS)}.")] = "local",
     as_json: AsJson = False,
 ) -> None:
     """Judge answers. Exit code 0: all passed; 1: some failed; 2: bad usage or input; 3: our own fault."""
@@ -94,6 +94,9 @@ def grade(
         weights = parse_weights(reward)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--reward") from error
+    if executor not in EXECUTORS:
+        near = did_you_mean(executor, EXECUTORS)
+        raise typer.BadParameter(f"{executor!r} is not one of {', '.join(EXECUTORS)}{near}", param_hint="--executor")
     selection = Selection(ids or (), families or (), categories or (), difficulties or (), kinds or (), (), split)
     problems = console.chosen(source, selection, skip_bad=skip_bad)
     if response is not None:

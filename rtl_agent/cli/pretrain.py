@@ -21,7 +21,7 @@ def pretrain(
     ensure_packages()
     import torch
 
-    from rtl_agent.backends.engine.weights import read_weights
+    from rtl_agent.backends.engine.qwen3.weights import read_weights
     from rtl_agent.backends.models.registry import model_directory, own_config
     from rtl_agent.training.pretrain import Pretraining
     from rtl_agent.training.pretrain import pretrain as run

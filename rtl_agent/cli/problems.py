@@ -1,15 +1,16 @@
-"""`rtl-agent problems list | show | stats | validate | generate | mutate`."""
+"""`rtl-agent problems list | show | stats | new | validate | generate | mutate`."""
 
 import asyncio
 import json
 from collections import Counter
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.markdown import Markdown
+from rich.markup import escape
 from rich.panel import Panel
 from rich.syntax import Syntax
-from rich.table import Table
 
 from rtl_agent.cli import console
 from rtl_agent.cli.console import (
@@ -26,17 +27,30 @@ from rtl_agent.cli.console import (
     Source,
     Timeout,
 )
-from rtl_agent.grading import Grade, Grader, Outcome, Validation, validate_problem
-from rtl_agent.problems import NEEDS_IN_WORDS, Needs, Problem, Selection, Split, split_of
+from rtl_agent.cli.tables import Column, Table, print_plain
+from rtl_agent.grading import Grade, Grader, Outcome, Trust, Validation, validate_problem
+from rtl_agent.problems import (
+    NEEDS_IN_WORDS,
+    NearMiss,
+    Needs,
+    Problem,
+    Selection,
+    Split,
+    as_record,
+    read_near_misses,
+    split_of,
+)
+from rtl_agent.problems.directories import new_directory
 from rtl_agent.problems.generate import (
     Instance,
     UnknownFamily,
-    as_record,
+    as_problem,
     habitual_answer,
     identifier,
     instances,
     mutants,
 )
+from rtl_agent.problems.problem import BadField
 
 app = typer.Typer(help="Look at problems, and find out which ones to trust.", no_args_is_help=True)
 
@@ -81,28 +95,42 @@ def list_problems(
     if as_json:
         console.print_json([about(problem) for problem in problems])
         return
-    table = Table("id", "category", "difficulty", "kind", "needs", "targets", "cocotb", "reference", "split")
+    table = Table(
+        Column("id", whole=True),
+        Column("category", drop=2),
+        Column("difficulty", drop=3),
+        Column("kind", drop=4),
+        Column("needs", drop=7),
+        Column("targets", drop=1),
+        Column("cocotb", drop=6),
+        Column("reference", drop=8),
+        Column("split", drop=5),
+    )
     for problem in problems:
         row = about(problem)
-        table.add_row(
-            problem.id,
-            problem.category,
-            problem.difficulty,
+        table.add(
+            escape(problem.id),
+            escape(problem.category),
+            escape(problem.difficulty),
             problem.kind,
             problem.needs,
-            "\n".join(problem.targets),
+            escape("\n".join(problem.targets)),
             row["cocotb"] or "",
             "yes" if problem.reference else "",
             row["split"],
         )
-    console.out.print(table)
-    console.out.print(f"{len(problems)} problems")
+    table.print()
+    print_plain(_counted(problems))
+
+
+def _counted(found: list[Any]) -> str:
+    return "1 problem" if len(found) == 1 else f"{len(found)} problems"
 
 
 @app.command()
 def show(
     identifier: Annotated[str, typer.Argument(metavar="ID")],
-    source: Annotated[str, typer.Option("--problems", help="`bundled`, a JSONL file, or a folder.")] = "bundled",
+    source: Source = "bundled",
     skip_bad: SkipBad = False,
     as_json: AsJson = False,
 ) -> None:
@@ -136,10 +164,10 @@ def stats(source: Source = "bundled", skip_bad: SkipBad = False, as_json: AsJson
         return
     console.out.print(f"{len(problems)} problems in {len(counts['family'])} families")
     for field in ("category", "difficulty", "kind", "needs", "cocotb", "split"):
-        table = Table(field, "problems", title_justify="left")
+        table = Table(Column(field, whole=True), Column("problems", right=True))
         for value, count in counts[field].items():
-            table.add_row(value, str(count))
-        console.out.print(table)
+            table.add(escape(value), str(count))
+        table.print()
 
 
 @app.command()
@@ -156,7 +184,10 @@ def validate(
     timeout: Timeout = 120.0,
     as_json: AsJson = False,
 ) -> None:
-    """Grade every problem's reference, an empty file and the files as given; say which problems not to trust."""
+    """Grade every problem's reference, an empty file, the files as given and near misses; say which ones to trust.
+
+    Exit code 0: no doubts; 1: some; 2: bad usage or input; 3: our own fault. A problem without a reference is untested.
+    """
     selection = Selection(ids or (), families or (), categories or (), difficulties or (), kinds or (), (), split)
     found = console.chosen(source, selection, skip_bad=skip_bad)
     problems = [problem for problem in found if problem.needs is Needs.OPEN_TOOLS]
@@ -170,16 +201,17 @@ def validate(
         _print_validations(validations)
     if any(grade.outcome is Outcome.ERROR for validation in validations for grade in validation.grades):
         raise typer.Exit(console.OUR_FAULT)
-    if not all(validation.trusted for validation in validations):
+    if any(validation.doubts for validation in validations):
         raise typer.Exit(console.SOME_FAILED)
 
 
 async def _validate_all(problems: list[Problem], jobs: int | None, timeout: float) -> list[Validation]:
+    misses: dict[str, list[NearMiss]] = {problem.id: read_near_misses(problem) for problem in problems}
     async with Grader(jobs=jobs, timeout_seconds=timeout) as grader:
         with console.progress_bar("validating", len(problems)) as progress:
 
             async def one(problem: Problem) -> Validation:
-                validation = await validate_problem(grader, problem)
+                validation = await validate_problem(grader, problem, misses[problem.id])
                 progress.advance(progress.task_ids[0])
                 return validation
 
@@ -192,38 +224,89 @@ def _validation_json(validation: Validation) -> dict[str, Any]:
 
     return {
         "id": validation.problem_id,
+        "trust": validation.trust,
         "trusted": validation.trusted,
         "doubts": list(validation.doubts),
         "reference": outcome(validation.reference),
         "empty": outcome(validation.empty),
         "given": outcome(validation.given),
+        "near_misses": {name: outcome(grade) for name, grade in validation.near_misses.items()},
     }
 
 
 def _print_validations(validations: list[Validation]) -> None:
-    table = Table("problem", "reference", "empty", "as given", "trust")
+    table = Table(
+        Column("problem", whole=True),
+        Column("reference", drop=2),
+        Column("empty", drop=3),
+        Column("as given", drop=4),
+        Column("near misses", drop=1),
+        "trust",
+    )
+    colours = {Trust.TRUSTED: "green", Trust.UNTESTED: "yellow", Trust.DOUBTFUL: "red"}
     for validation in validations:
         cells = [
             "-" if grade is None else grade.outcome.value
             for grade in (validation.reference, validation.empty, validation.given)
         ]
-        trust = "[green]yes[/]" if validation.trusted else "[red]no:[/] " + "; ".join(validation.doubts)
-        table.add_row(validation.problem_id, *cells, trust)
-    console.out.print(table)
-    good = sum(validation.trusted for validation in validations)
-    console.out.print(f"{good} of {len(validations)} problems can be trusted")
+        wrong = validation.near_misses
+        rejected = sum(grade.outcome is not Outcome.PASSED for grade in wrong.values())
+        said = f"[{colours[validation.trust]}]{validation.trust}[/]"
+        if validation.doubts:
+            said += ": " + escape(console.harmless("; ".join(validation.doubts)))
+        elif validation.trust is Trust.UNTESTED:
+            said += ": it has no reference"
+        near = f"{rejected} of {len(wrong)} fail" if wrong else "-"
+        table.add(escape(validation.problem_id), *cells, near, said)
+    table.print()
+    counts = [(trust, sum(validation.trust is trust for validation in validations)) for trust in Trust]
+    print_plain(f"{_counted(validations)}: " + ", ".join(f"{count} {trust}" for trust, count in counts if count))
+
+
+@app.command()
+def new(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The id: <set>_<topic>_<number>, or just a topic.")],
+    directory: Annotated[Path, typer.Option("--in", help="Where to write it.")] = Path(),
+) -> None:
+    """Write a directory with a small problem that works, to be changed into your own.
+
+    Specification, reference, harness and near misses: docs/own-problems.md tells what to change.
+    """
+    try:
+        made = new_directory(name, directory)
+    except BadField as bad:
+        raise typer.BadParameter(bad.reason, param_hint="NAME") from bad
+    except OSError as error:
+        raise typer.BadParameter(f"{error.filename}: {error.strerror}", param_hint="NAME") from error
+    print_plain(f"{made}: a counter from 0 to 9, to be changed into your problem:")
+    table = Table(Column("file", whole=True), "what it is")
+    for path, what in _PARTS.items():
+        table.add(path, what)
+    table.print()
+    print_plain(f"Try it: rtl-agent problems validate {made}")
+
+
+_PARTS = {
+    "prompt.md": "the specification, as the model gets it",
+    "problem.yaml": "kind, category, difficulty, and which files an answer may write",
+    "reference/": "a right answer, which must pass",
+    "harness/src/": "the tests, which a model never sees",
+    "near_misses/": "wrong answers, which must fail",
+}
 
 
 Seed = Annotated[int, typer.Option(help="The same seed gives the same problems.")]
 Count = Annotated[int, typer.Option(min=1, help="How many.")]
-GeneratedSide = Annotated[Split, typer.Option("--split", help="Train, or held-out: parameters and names that are not.")]
+GeneratedSide = Annotated[
+    Split, typer.Option("--split", help="train, or held-out: parameters and names that never occur in train.")
+]
 
 
 @app.command()
 def generate(seed: Seed = 0, count: Count = 10, families: Families = None, split: GeneratedSide = Split.TRAIN) -> None:
     """Write problems of the generated families to stdout: JSONL in CVDP's form, with harness and reference."""
     for instance in _generated(seed, count, families, split):
-        typer.echo(json.dumps(as_record(instance)))
+        typer.echo(json.dumps(as_record(as_problem(instance))))
 
 
 @app.command()

@@ -6,7 +6,6 @@ import typer
 
 from rtl_agent.cli import console
 from rtl_agent.cli.console import AsJson
-from rtl_agent.cli.interfaces import read_interfaces
 from rtl_agent.cli.runs import RunPath, find_run
 from rtl_agent.report import write_report
 
@@ -17,7 +16,7 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """Write report.html, one page that needs nothing else, and curves/*.png into the run directory."""
-    written = write_report(find_run(run), curves=curves, read_interfaces=read_interfaces)
+    written = write_report(find_run(run), curves=curves)
     if written.curves_left_out:
         console.say_warning(
             "no PNG curves: they need matplotlib (pip install 'rtl-agent[train]'); the page has its own"

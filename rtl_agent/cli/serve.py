@@ -60,9 +60,9 @@ def _default_state() -> Path:
 
 def _serve(model: str, host: str, port: int, device: str, threads: int, state: Path, key: str | None) -> None:
     from rtl_agent.backends.engine.contract import EngineError
-    from rtl_agent.backends.engine.torch_engine import TorchEngine
-    from rtl_agent.backends.server.key import new_key
-    from rtl_agent.backends.server.serve import serve as run
+    from rtl_agent.backends.engine.qwen3.engine import Qwen3Engine
+    from rtl_agent.backends.server.app import serve as run
+    from rtl_agent.backends.server.process import new_key
 
     name = str(Path(model).absolute()) if Path(model).is_dir() else model
     used = key or new_key()
@@ -71,7 +71,7 @@ def _serve(model: str, host: str, port: int, device: str, threads: int, state: P
         _say_ready(host, bound, used, name, state)
 
     try:
-        engine = TorchEngine([name], device=device, threads=threads)
+        engine = Qwen3Engine([name], device=device, threads=threads)
         engine.base_snapshot(name).close()
         asyncio.run(run(engine, key=used, state=state, host=host, port=port, ready=ready))
     except EngineError as error:

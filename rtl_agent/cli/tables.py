@@ -121,4 +121,4 @@ class Table:
 
 def print_plain(text: str) -> None:
     """A line as it is: not coloured, not wrapped, not read as markup."""
-    out.print(text, markup=False, highlight=False, soft_wrap=True)
+    out.print(text, markup=False, highlight=False, soft_wrap=True, emoji=False)

@@ -1,93 +1,122 @@
-"""`rtl-agent train distill | rl | supervised key=value ...`: options as tinker-cookbook's users write them."""
+"""`rtl-agent train distill | rl | supervised | resume | presets`: options are `key=value`, as in tinker-cookbook."""
 
 import sys
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from rtl_agent.cli import console
-from rtl_agent.cli.interfaces import read_interfaces
 from rtl_agent.report import write_report
+from rtl_agent.training.config import Mode
+from rtl_agent.training.errors import TrainingError
+from rtl_agent.training.parse import Choice, choose, choose_new, choose_resumed
+from rtl_agent.training.plan import help_text, plan, presets_text, run_directory
 
 _WORDS = Annotated[list[str] | None, typer.Argument(metavar="[key=value ...]", show_default=False)]
 _AS_WRITTEN = {"ignore_unknown_options": True, "help_option_names": []}
-_MISSING = "training needs more packages: run `make setup`, or pip install 'rtl-agent[train]'"
+_NEEDED = ("tinker", "tinker_cookbook", "torch")
+_HELP = {"--help", "-h", "help"}
 
-app = typer.Typer(help="Train a model by reinforcement learning, distillation, or both.", no_args_is_help=True)
+app = typer.Typer(
+    help="Train a model by reinforcement learning, distillation, or both. `rtl-agent train MODE --help` lists options.",
+    no_args_is_help=True,
+)
 
 
 @app.command("distill", context_settings=_AS_WRITTEN)
 def distill(words: _WORDS = None) -> None:
     """A student learns from a teacher's advice on its own tokens, and from the reward."""
-    _train("distill", words or [])
+    _train_new("distill", words or [])
 
 
 @app.command("rl", context_settings=_AS_WRITTEN)
 def rl(words: _WORDS = None) -> None:
     """A student learns from the reward alone."""
-    _train("rl", words or [])
+    _train_new("rl", words or [])
 
 
 @app.command("supervised", context_settings=_AS_WRITTEN)
 def supervised(words: _WORDS = None) -> None:
-    """A student learns the problems' references: the control of a comparison."""
-    _train("supervised", words or [])
+    """A student learns the problems' reference solutions: the control of a comparison."""
+    _train_new("supervised", words or [])
+
+
+@app.command("resume", context_settings={"ignore_unknown_options": True})
+def resume(
+    run: Annotated[Path, typer.Argument(help="The run directory.")],
+    words: _WORDS = None,
+) -> None:
+    """Resume a run at its last checkpoint. Its own options hold; key=value changes those that may change."""
+    ensure_packages()
+    _train(lambda: choose_resumed(run, words or []))
+
+
+@app.command("presets")
+def presets() -> None:
+    """List the presets with the options that they set."""
+    _print(presets_text(_width()))
 
 
 def ensure_packages() -> None:
-    """Say what to install where the `train` extra is missing."""
+    """Say what to install where the `train` extra is missing; to import torch would take seconds."""
+    missing = [name for name in _NEEDED if find_spec(name) is None]
+    if missing:
+        console.say_error(
+            "training needs more packages: run `make setup`, or pip install 'rtl-agent[train]' "
+            f"({', '.join(missing)} is not installed)"
+        )
+        raise typer.Exit(console.BAD_INPUT)
+
+
+def train_as_planned(choose_it: Callable[[], Choice]) -> Path:
+    """Print what will be done, then do it. Errors end the process with a sentence and their exit code."""
     try:
-        import chz  # noqa: F401
-        import tinker_cookbook  # noqa: F401
-        import torch  # noqa: F401
-    except ImportError as error:
-        console.say_error(f"{_MISSING} ({error.name} is not there)")
-        raise typer.Exit(console.BAD_INPUT) from error
+        choice = choose_it()
+        config = choice.config
+        config = replace(config, run=replace(config.run, log_path=str(run_directory(config))))
+        for line in plan(replace(choice, config=config)):
+            console.err.print(console.harmless(line), highlight=False, markup=False, soft_wrap=True)
+        from rtl_agent.training.start import start  # imports torch and tinker: seconds, after the plan is shown
 
-
-def _train(mode: str, words: list[str]) -> None:
-    ensure_packages()
-    if {"--help", "-h", "help"} & set(words):
-        _help(mode)
-        return
-    from rtl_agent.training.errors import TrainingError
-    from rtl_agent.training.parse import parse
-    from rtl_agent.training.start import start
-
-    try:
-        path = start(parse(mode, words), console.err)
+        return start(config, console.err)
     except TrainingError as error:
         console.say_error(str(error))
         sys.exit(error.exit_code)
-    page = write_report(path, read_interfaces=read_interfaces).page
+
+
+def _train_new(mode: Mode, words: list[str]) -> None:
+    if _HELP & set(words):
+        _help(mode, [word for word in words if word not in _HELP])
+        return
+    ensure_packages()
+    _train(lambda: choose(mode, words))
+
+
+def _train(choose_it: Callable[[], Choice]) -> None:
+    path = train_as_planned(choose_it)
+    page = write_report(path).page
     console.err.print(f"report: {page}", highlight=False, markup=False)
     typer.echo(path)
 
 
-def _help(mode: str) -> None:
-    """Every option, its default under the embedded preset, and what it means."""
-    import chz
-
-    from rtl_agent.training.parse import MODES
-    from rtl_agent.training.presets import PRESETS
-
-    fields = chz.chz_fields(MODES[mode])
-    console.out.print(f"Usage: rtl-agent train {mode} [preset=NAME] [key=value ...]\n", highlight=False, markup=False)
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for title in ("option", "default", "meaning"):
-        table.add_column(title, overflow="fold")
-    table.add_row("preset", "embedded", f"options by name: {', '.join(PRESETS)}; key=value goes over it")
-    own, common = MODES[mode], MODES[mode].__mro__[1]
-    names = [name for name in fields if name not in chz.chz_fields(common)] + list(chz.chz_fields(common))
-    for name in names:
-        default = PRESETS["embedded"].get(name, fields[name]._default)
-        table.add_row(name, _written(default), fields[name]._doc)
-    console.out.print(table)
-    console.out.print(f"\n{own.__doc__} Another preset leaves out the embedded one's defaults.", markup=False)
+def _help(mode: Mode, words: list[str]) -> None:
+    try:
+        choice = choose_new(mode, words)
+    except TrainingError as error:
+        console.say_error(str(error))
+        sys.exit(error.exit_code)
+    _print(help_text(mode, choice, _width()))
 
 
-def _written(value: object) -> str:
-    if value is None:
-        return "by the reward preset"
-    return "" if value == "" else str(value)
+def _width() -> int | None:
+    """Of the terminal; in a pipe lines are not wrapped, so that `grep` finds whole ones."""
+    return console.out.width if console.out.is_terminal else None
+
+
+def _print(lines: Iterable[str]) -> None:
+    for line in lines:
+        typer.echo(line)

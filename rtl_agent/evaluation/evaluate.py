@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rtl_agent.backends.watch import while_alive
+from rtl_agent.backends.connect import while_alive
 from rtl_agent.envs.env import live_grader
 from rtl_agent.envs.episode import EpisodeFailed
 from rtl_agent.envs.episode_config import EpisodeConfig

@@ -14,7 +14,7 @@ import tinker
 from rtl_agent.backends.connect import EMBEDDED, CannotConnect, Connection, connect
 from rtl_agent.backends.engine.contract import EngineError
 from rtl_agent.backends.models.registry import OWN, model_directory
-from rtl_agent.backends.server.child import ServerDied
+from rtl_agent.backends.server.embedded import ServerDied
 from rtl_agent.envs.dialects.registry import UnknownDialect
 from rtl_agent.envs.episode_config import AGENTIC, SINGLE, EpisodeConfig
 from rtl_agent.envs.renderers import UnknownRenderer, default_renderer, renderer_for

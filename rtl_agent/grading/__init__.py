@@ -8,12 +8,15 @@ from rtl_agent.grading.grade import Diagnostic, Grade, Outcome, Reward, Stage, S
 from rtl_agent.grading.grader import CannotGrade, Grader, GraderStats
 from rtl_agent.grading.paths import Path
 from rtl_agent.grading.reward import PRESETS, RewardWeights, parse_weights
+from rtl_agent.grading.reward_terms import REWARD_TERMS, JudgedSubmission, RewardTerm, check_reward_term
 from rtl_agent.grading.submission import Submission, submit, submit_directory
-from rtl_agent.grading.validate import Validation, validate_problem
+from rtl_agent.grading.sync_grader import SyncGrader
+from rtl_agent.grading.validate import Trust, Validation, validate_problem
 
 __all__ = [
     "DEFAULT_EXTRACTION",
     "PRESETS",
+    "REWARD_TERMS",
     "CannotGrade",
     "Diagnostic",
     "ExecutorFault",
@@ -22,16 +25,21 @@ __all__ = [
     "GradeCache",
     "Grader",
     "GraderStats",
+    "JudgedSubmission",
     "Outcome",
     "Path",
     "RayExecutor",
     "Reward",
+    "RewardTerm",
     "RewardWeights",
     "Stage",
     "StageName",
     "Submission",
+    "SyncGrader",
     "TestResult",
+    "Trust",
     "Validation",
+    "check_reward_term",
     "default_cache_path",
     "extract",
     "parse_weights",

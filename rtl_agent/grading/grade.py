@@ -99,6 +99,7 @@ class Grade:
     simulations: tuple[SimulationResult, ...] = ()  # those whose cocotb tests started
     readable: tuple[str, ...] = ()  # files of the harness that a tool needed by name while it worked on the design
     log: str = ""  # the last of what the failing service printed, for people
+    terms: Mapping[str, float] = field(default_factory=dict)  # what reward terms of one's own said, by name
     extraction: str = ""  # how the files were read off a reply; "" when files were handed in
     cached: bool = False  # it was made before; the timings are those of that time
 

@@ -3,11 +3,10 @@
 import asyncio
 from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import Literal
 
 from rtl_agent.grading.cache import GradeCache
 from rtl_agent.grading.cache_key import GradeKeys
-from rtl_agent.grading.executors import Executor, ExecutorFault, GradeJob, LocalExecutor, RayExecutor
+from rtl_agent.grading.executors import EXECUTORS, Executor, ExecutorFault, GradeJob, LocalExecutor
 from rtl_agent.grading.executors.job import error_grade
 from rtl_agent.grading.extract import extract
 from rtl_agent.grading.extraction import DEFAULT_EXTRACTION, Extraction
@@ -49,7 +48,7 @@ class Grader:
         path: Path = Path.AUTO,
         sandbox: Sandbox | None = None,
         toolchain: Toolchain | None = None,
-        executor: Literal["local", "ray"] | Executor = "local",
+        executor: str | Executor = "local",
         cache: GradeCache | None = None,
         extraction: Extraction = DEFAULT_EXTRACTION,
     ) -> None:
@@ -82,15 +81,13 @@ class Grader:
         sandbox: Sandbox | None,
         toolchain: Toolchain | None,
     ) -> Executor:
-        if name == "local":
+        if sandbox or toolchain:
+            if name != "local":
+                raise ValueError(_LOCAL_ONLY)
             return LocalExecutor(
                 jobs=jobs, timeout_seconds=timeout_seconds, path=path, sandbox=sandbox, toolchain=toolchain
             )
-        if name != "ray":
-            raise ValueError(f"there is no executor {name!r}: name `local` or `ray`, or hand one in")
-        if sandbox or toolchain:
-            raise ValueError(_LOCAL_ONLY)
-        return RayExecutor(jobs=jobs, timeout_seconds=timeout_seconds, path=path)
+        return EXECUTORS[name](jobs=jobs, timeout_seconds=timeout_seconds, path=path)
 
     async def __aenter__(self) -> "Grader":
         return self
@@ -120,7 +117,8 @@ class Grader:
         if not as_given and not submission.changes(problem):
             return self._invalid(problem, submission, "every file is exactly as it was given")
         # Without a simulation a grade knows less: such a job has a key of its own.
-        job = GradeJob(problem, submission, job_seed(problem, submission), simulate=self._weights.tests != 0)
+        terms = tuple(name for name, _ in self._weights.terms)
+        job = GradeJob(problem, submission, job_seed(problem, submission), terms, simulate=self._weights.tests != 0)
         try:
             fingerprint = await self._executor.fingerprint(problem.harness.cocotb_version)
         except ExecutorFault as fault:
@@ -153,7 +151,7 @@ class Grader:
             replace(stage, notes=submission.refused) if stage.name is StageName.FORMAT else stage
             for stage in grade.stages
         )
-        earned = reward(grade.outcome, stages, self._weights)
+        earned = reward(grade.outcome, stages, self._weights, grade.terms)
         return replace(grade, stages=stages, reward=earned, extraction=str(submission.extraction or ""))
 
     def _invalid(self, problem: Problem, submission: Submission, reason: str) -> Grade:

@@ -1,28 +1,36 @@
 """Stages -> reward, by weights; `staged` is the default: format 0.1 + syntax 0.3 + all tests 1.0 = 1.4."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import inf, isfinite
+from typing import Any
 
 from rtl_agent.grading.grade import Outcome, Reward, Stage, StageName
+from rtl_agent.grading.reward_terms import REWARD_TERMS
+from rtl_agent.registry import did_you_mean
 
 
 @dataclass(frozen=True)
 class RewardWeights:
-    """What each stage earns when it is passed; with `partial`, tests earn by the part of them that passed."""
+    """What each stage earns when it is passed; with `partial`, tests earn by the part of them that passed.
+
+    `terms` are weights of terms of one's own (reward_terms.py); below 0 they are penalties.
+    """
 
     format: float = 0.1
     interface: float = 0.0
     syntax: float = 0.3
     tests: float = 1.0
     partial: bool = False
+    terms: tuple[tuple[str, float], ...] = ()
 
     def of(self, stage: StageName) -> float:
         return float(getattr(self, stage.value))
 
     @property
     def total(self) -> float:
-        """What a design earns that passes every stage."""
-        return sum(self.of(stage) for stage in StageName)
+        """What a design earns that passes every stage, and has all of what its other terms reward."""
+        return sum(self.of(stage) for stage in StageName) + sum(max(weight, 0.0) for _, weight in self.terms)
 
 
 STAGED = RewardWeights()
@@ -33,29 +41,45 @@ PRESETS = {"staged": STAGED, "graded": GRADED, "binary": BINARY}
 
 
 def parse_weights(text: str) -> RewardWeights:
-    """A preset's name, or `format=0.1,interface=0.2,syntax=0.3,tests=1,partial=1`; weights left out are 0."""
-    if text in PRESETS:
-        return PRESETS[text]
-    known = {field.name for field in fields(RewardWeights)}
-    weights: dict[str, float] = {}
-    for part in text.split(","):
-        name, equals, value = (piece.strip() for piece in part.partition("="))
-        try:
-            if not equals or name not in known:
-                raise ValueError
-            weights[name] = float(value)
-        except ValueError:
-            presets = ", ".join(PRESETS)
-            raise ValueError(
-                f"{part!r} is no weight: name a preset ({presets}) or give {', '.join(sorted(known))} as name=number"
-            ) from None
-    partial = bool(weights.pop("partial", 0.0))
-    if any(not 0 <= weight < float("inf") for weight in weights.values()):
-        raise ValueError("weights are numbers of 0 or more")
-    return RewardWeights(**{**dict.fromkeys(known - {"partial"}, 0.0), **weights}, partial=partial)
+    """A preset (`staged`), weights (`format=0.1,tests=1`; those left out are 0), or a preset with weights over it
+    (`staged,latches=-0.2`). Names are stages, `partial`, and reward terms."""
+    first, *rest = text.split(",")
+    if first.strip() in PRESETS:
+        weights, parts = PRESETS[first.strip()], rest
+    else:
+        weights, parts = RewardWeights(format=0.0, syntax=0.0, tests=0.0), [first, *rest]
+    for part in parts:
+        weights = _with(weights, part)
+    return weights
 
 
-def reward(outcome: Outcome, stages: Sequence[Stage], weights: RewardWeights) -> Reward:
+def _with(weights: RewardWeights, part: str) -> RewardWeights:
+    """The same with what `name=number` says."""
+    name, equals, value = (piece.strip() for piece in part.partition("="))
+    stages = [stage.value for stage in StageName]
+    try:
+        number = float(value)
+    except ValueError:
+        number = inf
+    if not equals or not isfinite(number):
+        known = ", ".join([*stages, "partial", *REWARD_TERMS])
+        raise ValueError(f"{part!r} is not a weight: give a preset ({', '.join(PRESETS)}) or name=number with {known}")
+    if name == "partial":
+        return replace(weights, partial=bool(number))
+    if name in stages:
+        if number < 0:
+            raise ValueError(f"the weight of {name} is {value}: weights of stages are 0 or more")
+        changed: dict[str, Any] = {name: number}
+        return replace(weights, **changed)
+    if name not in REWARD_TERMS:
+        names = [*stages, "partial", *REWARD_TERMS]
+        raise ValueError(f"{part!r} is not a weight: no stage or reward term has that name{did_you_mean(name, names)}")
+    return replace(weights, terms=(*(term for term in weights.terms if term[0] != name), (name, number)))
+
+
+def reward(
+    outcome: Outcome, stages: Sequence[Stage], weights: RewardWeights, terms: Mapping[str, float] | None = None
+) -> Reward:
     """An invalid or erroneous grade earns nothing. A stage that could not be judged leaves the maximum."""
     judged = {stage.name: stage for stage in stages}
     parts: dict[str, float] = {}
@@ -72,4 +96,8 @@ def reward(outcome: Outcome, stages: Sequence[Stage], weights: RewardWeights) ->
             parts[name.value] = weight * stage.score
         else:
             parts[name.value] = weight if stage.passed else 0.0
+    for term, weight in weights.terms:
+        maximum += max(weight, 0.0)
+        judged_at_all = outcome not in (Outcome.INVALID, Outcome.ERROR)
+        parts[term] = weight * (terms or {}).get(term, 0.0) if judged_at_all else 0.0
     return Reward(parts, round(sum(parts.values()), 6), round(maximum, 6))

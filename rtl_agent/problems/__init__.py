@@ -1,31 +1,59 @@
-"""What is asked: problems as data, the CVDP reader, the bundled set, selection and splits."""
+"""What is asked: problems as data, where they come from, selection and splits."""
 
-from rtl_agent.problems.errors import BadRecord, NoSuchProblems
-from rtl_agent.problems.harness import CocotbVersion, Harness, Service
-from rtl_agent.problems.paths import why_unsafe
-from rtl_agent.problems.problem import NEEDS_IN_WORDS, Kind, Needs, Problem
-from rtl_agent.problems.reader import parse_record, read_problems
-from rtl_agent.problems.select import Selection, Split, select, split_of
-from rtl_agent.problems.sources import BUNDLED, NearMiss, bundled_path, load_near_misses, load_problems
+from rtl_agent.problems.cvdp import as_record, parse_record, read_problems
+from rtl_agent.problems.directories import NearMiss, read_directory, read_near_misses
+from rtl_agent.problems.problem import (
+    NEEDS_IN_WORDS,
+    BadRecord,
+    CocotbVersion,
+    Harness,
+    Kind,
+    Needs,
+    NoSuchProblems,
+    Problem,
+    Service,
+    why_unsafe,
+)
+from rtl_agent.problems.select import Selection, Split, choose, select, split_of
+from rtl_agent.problems.sources import (
+    BUNDLED,
+    PROBLEM_SOURCES,
+    LoadOptions,
+    ProblemGenerator,
+    ProblemSource,
+    bundled_path,
+    find_source,
+    load_near_misses,
+    load_problems,
+)
 
 __all__ = [
     "BUNDLED",
     "NEEDS_IN_WORDS",
+    "PROBLEM_SOURCES",
     "BadRecord",
     "CocotbVersion",
     "Harness",
     "Kind",
+    "LoadOptions",
     "NearMiss",
     "Needs",
     "NoSuchProblems",
     "Problem",
+    "ProblemGenerator",
+    "ProblemSource",
     "Selection",
     "Service",
     "Split",
+    "as_record",
     "bundled_path",
+    "choose",
+    "find_source",
     "load_near_misses",
     "load_problems",
     "parse_record",
+    "read_directory",
+    "read_near_misses",
     "read_problems",
     "select",
     "split_of",

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from rtl_agent.problems.problem import Problem
+from rtl_agent.problems.problem import NoSuchProblems, Problem
+from rtl_agent.registry import did_you_mean
 
 
 class Split(StrEnum):
@@ -46,6 +47,30 @@ class Selection:
             return False
         side = split_of(problem.family, held_out=self.held_out, seed=self.split_seed)
         return self.split is None or side is self.split
+
+
+def choose(problems: Sequence[Problem], selection: Selection, source: str) -> list[Problem]:
+    """The selected problems; a value that no problem of the source has is an error, and so is an empty result."""
+    named = (
+        ("id", "problem", selection.ids, [problem.id for problem in problems]),
+        ("family", "family", selection.families, [problem.family for problem in problems]),
+        ("category", "category", selection.categories, [problem.category for problem in problems]),
+        ("difficulty", "difficulty", selection.difficulties, [problem.difficulty for problem in problems]),
+        ("kind", "kind", selection.kinds, [problem.kind.value for problem in problems]),
+        ("needs", "needs", selection.needs, [problem.needs.value for problem in problems]),
+    )
+    for option, word, wanted, there in named:
+        unknown = [value for value in wanted if value not in there]
+        if unknown:
+            known = sorted(set(there))
+            has = f"it has {', '.join(known)}" if len(known) <= 12 else f"`rtl-agent problems list {source}` lists them"
+            near = did_you_mean(unknown[0], known)
+            what = f"no {word} {', '.join(unknown)}" if option != "needs" else f"no problem that needs {unknown[0]}"
+            raise NoSuchProblems(f"{source} has {what}{near}; {has}")
+    found = select(problems, selection)
+    if not found:
+        raise NoSuchProblems(f"{source} has {len(problems)} problems, but none that matches all filters")
+    return found
 
 
 def select(problems: Iterable[Problem], selection: Selection) -> list[Problem]:

@@ -1,137 +1,102 @@
-"""A run as one HTML page that needs nothing from outside and runs nothing."""
+"""A run as one HTML page that needs nothing from outside and runs nothing, written into the run's directory."""
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib.resources import files
+from pathlib import Path
 
-from rtl_agent.report import svg
-from rtl_agent.report.before_after import Compared
-from rtl_agent.report.charts import Chart
-from rtl_agent.report.episodes import Digest
-from rtl_agent.report.exam import Checked, Exam
-from rtl_agent.report.exam_view import exam_view
-from rtl_agent.report.markup import Markup, join, tag
-from rtl_agent.report.rollout_view import examples, problems_view
+from rtl_agent.report import draw
+from rtl_agent.report.before_after import against_references, compared
+from rtl_agent.report.charts import Chart, charts_of
+from rtl_agent.report.episodes import digest, examples, problems_view
+from rtl_agent.report.exam import criteria_view, exam_view, read_criteria, read_exam
+from rtl_agent.report.headline import headline, tiles, title
+from rtl_agent.report.markup import Child, Markup, join, table, tag
 from rtl_agent.report.side_by_side import before_and_after
-from rtl_agent.report.words import counted
-from rtl_agent.runs import RunRecord, flatten, summarise
+from rtl_agent.runs import RunRecord, flatten, read_run, write_whole
 
 # Should text ever get past the escaping, the browser still refuses scripts and addresses.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-
-_FACTS = {
-    "reward": "env/all/reward/total",
-    "pass rate": "env/all/pass_rate",
-    "held-out reward": "test/env/all/reward/total",
-    "held-out pass rate": "test/env/all/pass_rate",
-    "teacher's held-out pass rate": "teacher/test/env/all/pass_rate",
-    "pass rate, families never trained on": "new/env/all/pass_rate",
-    "teacher KL": "teacher_kl",
-    "entropy": "optim/entropy",
-    "seconds per step": "time/total",
-}
+_LEADING = 2  # charts that are drawn larger
 
 
-def render(
-    run: RunRecord,
-    charts: list[Chart],
-    training: Digest,
-    held_out: Digest,
-    compared: Sequence[Compared],
-    exam: Exam,
-    criteria: Sequence[Checked],
-) -> str:
+@dataclass(frozen=True)
+class WrittenReport:
+    """What was written; no curves where matplotlib is missing or nothing was measured."""
+
+    page: Path
+    curves: tuple[Path, ...]
+    curves_left_out: bool
+
+
+def write_report(path: str | Path, *, curves: bool = True) -> WrittenReport:
+    """`report.html`, and `curves/*.png` beside it. The run may be still going: both show it as it is now."""
+    run = read_run(path)
+    charts = charts_of(run)
+    page = run.path / "report.html"
+    write_whole(page, render(run, charts).encode(errors="replace"))
+    drawn = draw.write_png(charts, run.path / "curves") if curves and draw.can_draw_png() else []
+    return WrittenReport(page, tuple(drawn), curves_left_out=bool(charts) and curves and not draw.can_draw_png())
+
+
+def render(run: RunRecord, charts: Sequence[Chart]) -> str:
+    """What was learned first, then how, then single answers, then the options."""
+    training, held_out = digest(run.rollouts()), digest(run.rollouts("eval"))
     style = Markup((files("rtl_agent.report") / "page.css").read_text())
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
         tag("meta", http_equiv="Content-Security-Policy", content=_POLICY),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("title", f"{run.name}: a run of rtl-agent"),
+        tag("title", f"{title(run)} ({run.name})"),
         tag("style", style),
     )
     body = tag(
         "body",
-        tag("h1", run.name),
-        _state(run),
-        _facts(run),
-        exam_view(exam, criteria),
+        headline(run, training),
+        tiles(run),
         _curves(charts),
-        before_and_after(compared),
-        _problems("Held-out problems", held_out),
-        _problems("Problems in training", training),
+        exam_view(read_exam(run.path)),
+        criteria_view(read_criteria(run.path)),
+        before_and_after(against_references(compared(run))),
+        problems_view("Held-out problems", held_out),
+        problems_view("Problems in training", training),
         examples(training),
         _config(run),
     )
     return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
 
 
-def _state(run: RunRecord) -> Markup:
-    going = "This run is still going; " if run.is_running else ""
-    if not run.metrics:
-        return tag(
-            "p", f"{going}no step has been done yet, so there is nothing to show but the config.", class_="empty"
-        )
-    best = next((checkpoint for checkpoint in reversed(run.checkpoints) if checkpoint.best), None)
-    worth = f" at {best.value:.4g}" if best and best.value is not None else ""
-    return tag(
-        "p",
-        f"{going}{counted(run.steps, 'step')}, {counted(len(run.checkpoints), 'checkpoint')}",
-        f", the best {best.name}{worth}" if best else "",
-        ".",
-        class_="soft",
-    )
-
-
-def _facts(run: RunRecord) -> Markup | None:
-    """First and newest value: one look says whether anything was learned."""
-    facts = []
-    for label, metric in _FACTS.items():
-        series = run.series(metric)
-        if series:
-            recent = summarise(run, metric).recent
-            values = f"{series[0][1]:.3g} → {series[-1][1]:.3g}" if len(series) > 1 else f"{series[0][1]:.3g}"
-            mean = tag("dt", f"mean of the last 10: {recent:.3g}") if len(series) > 1 else None
-            facts.append(tag("div", tag("dt", label), tag("dd", values), mean))
-    return tag("dl", *facts, class_="facts") if facts else None
-
-
-def _curves(charts: list[Chart]) -> Markup | None:
+def _curves(charts: Sequence[Chart]) -> Markup | None:
     if not charts:
         return None
     figures = [
         tag(
             "figure",
             tag("h3", chart.title),
-            svg.draw(chart),
-            svg.legend(chart),
+            draw.draw(chart),
+            draw.legend(chart),
             tag("p", chart.note, class_="soft") if chart.note else None,
         )
         for chart in charts
     ]
-    return join(tag("h2", "Curves"), tag("div", *figures, class_="charts"))
-
-
-def _problems(title: str, digest: Digest) -> Markup | None:
-    if not digest.problems and not digest.errors:
-        return None
-    left_out = (
-        f"In no rate, because they were lost or could not be graded: {counted(digest.errors, 'episode')}."
-        if digest.errors
-        else None
+    smoothed = any(chart.is_smoothed for chart in charts)
+    told = (
+        "Strong lines are means over a moving tenth of the steps, faint ones the values as measured. "
+        if smoothed
+        else ""
     )
-    return join(
-        tag("h2", title),
-        tag("p", left_out, class_="soft") if left_out else None,
-        problems_view(digest.problems) if digest.problems else None,
-    )
+    told += "The legend gives the mean over the last tenth."
+    rows = [("charts lead", figures[:_LEADING]), ("charts", figures[_LEADING:])]
+    grids = [tag("div", *row, class_=kind) for kind, row in rows if row]
+    return join(tag("h2", "Curves"), tag("p", told, class_="soft"), *grids)
 
 
 def _config(run: RunRecord) -> Markup:
-    rows = [
-        tag("tr", tag("td", name, class_="name"), tag("td", value if isinstance(value, str) else json.dumps(value)))
-        for name, value in flatten(run.config)
+    rows: list[tuple[Child, ...]] = [
+        (name, value if isinstance(value, str) else json.dumps(value)) for name, value in flatten(run.config)
     ]
     if not rows:
-        return join(tag("h2", "Config"), tag("p", "The config is empty.", class_="empty"))
-    return join(tag("h2", "Config"), tag("div", tag("table", tag("tbody", *rows)), class_="scroll"))
+        return join(tag("h2", "Configuration"), tag("p", "The configuration is empty.", class_="empty"))
+    return join(tag("h2", "Configuration"), table(("option", "value"), rows, names=2))

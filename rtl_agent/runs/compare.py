@@ -41,7 +41,8 @@ def flatten(config: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, 
 
 def refuse_changes(run: Path, changes: Collection[Difference], fixed: Collection[str]) -> None:
     """An error that names every changed option which the steps already done depend on."""
-    refused = [change for change in changes if any(f"{change.option}.".startswith(f"{name}.") for name in fixed)]
+    known = [change for change in changes if change.before != ABSENT]  # what is absent is younger than the run
+    refused = [change for change in known if any(f"{change.option}.".startswith(f"{name}.") for name in fixed)]
     if refused:
         lines = "".join(f"\n  {change}" for change in refused)
         raise RunError(

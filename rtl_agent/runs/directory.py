@@ -14,7 +14,7 @@ from pathlib import Path
 from rtl_agent.runs.files import RunError, cannot
 
 CONFIG, METRICS, CHECKPOINTS, LOGS = "config.json", "metrics.jsonl", "checkpoints.jsonl", "logs.log"
-CODE_DIFF, REPORT, LOCK, HELD_OUT = "code.diff", "report.html", ".lock", "held_out.jsonl"
+CODE_DIFF, REPORT, LOCK, HELD_OUT, STARTS = "code.diff", "report.html", ".lock", "held_out.jsonl", "starts.jsonl"
 ROLLOUTS, CHECKPOINT_FOLDER = "rollouts", "checkpoints"
 
 _ROLLOUT_NAME = re.compile(r"([a-z]+)_(\d{6,})\.jsonl")

@@ -9,6 +9,7 @@ from rtl_agent.runs import directory
 from rtl_agent.runs.episode import RolloutRecord
 from rtl_agent.runs.files import RunError, cannot, read_lines, read_object
 
+_TIMES = ("time/total", "time/eval", "teacher/time/eval")
 _OWN = ("name", "step", "state_path", "sampler_path", "best", "value")
 
 
@@ -56,10 +57,36 @@ class RunRecord:
     metrics: tuple[Mapping[str, Any], ...]
     checkpoints: tuple[Checkpoint, ...]
     is_running: bool
+    starts: tuple[Mapping[str, Any], ...] = ()  # of early runs and other writers' none
 
     @property
     def name(self) -> str:
         return self.path.resolve().name
+
+    def option(self, *names: str) -> Any:
+        """The value of the first of these options that the config has, at its top or in one of its groups."""
+        groups = [self.config, *(value for value in self.config.values() if isinstance(value, Mapping))]
+        found = (group[name] for name in names for group in groups if group.get(name))
+        return next((value for value in found if isinstance(value, str | int | float)), None)
+
+    @property
+    def student(self) -> str | None:
+        return _text_or_none(self.option("student", "student_model", "model_name"))
+
+    @property
+    def teacher(self) -> str | None:
+        return _text_or_none(self.option("teacher", "teacher_model"))
+
+    @property
+    def command(self) -> str | None:
+        """The newest command that started or resumed it."""
+        return _text_or_none(self.starts[-1].get("command")) if self.starts else None
+
+    @property
+    def seconds(self) -> float | None:
+        """Time spent in steps and evaluations, whatever pauses there were between them."""
+        spent = [value for name in _TIMES for _, value in self.series(name)]
+        return sum(spent) if spent else None
 
     @property
     def steps(self) -> int:
@@ -105,6 +132,7 @@ def read_run(path: str | Path) -> RunRecord:
         metrics=tuple(read_lines(path / directory.METRICS)),
         checkpoints=tuple(Checkpoint.from_json(line) for line in read_lines(path / directory.CHECKPOINTS)),
         is_running=directory.is_locked(path),
+        starts=tuple(read_lines(path / directory.STARTS)),
     )
 
 
@@ -133,6 +161,10 @@ def list_runs(root: str | Path) -> list[Path]:
 def looks_like_run(path: Path) -> bool:
     """For reading, less will do than for deleting: a copy may lack any of the other files."""
     return directory.is_run(path) or (path / directory.METRICS).is_file()
+
+
+def _text_or_none(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
 
 
 def _is_evaluation(line: Mapping[str, Any]) -> bool:

@@ -3,13 +3,17 @@
 import json
 import logging
 import os
+import shlex
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from rtl_agent import __version__
 from rtl_agent.runs import directory
 from rtl_agent.runs.compare import Difference, differences, refuse_changes
 from rtl_agent.runs.directory import IfExists, RunLock, decide
@@ -77,6 +81,7 @@ class RunWriter:
             if action is IfExists.RESUME:
                 run._note_resumption()
             write_whole(path / directory.CONFIG, (_indented(new_config) + "\n").encode())
+            run._note_start()
         except BaseException:
             lock.release()
             raise
@@ -163,10 +168,23 @@ class RunWriter:
         if len(kept) < len(lines):
             write_whole(self.path / name, "".join(to_line(line) + "\n" for line in kept).encode())
 
+    def _note_start(self) -> None:
+        """One line for each start: a resumed run has several, maybe with other options."""
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        start = {"time": now, "command": command_line(sys.argv), "version": __version__, "step": self._last_step + 1}
+        cut_torn_line(self.path / directory.STARTS)
+        append_line(self.path / directory.STARTS, to_line(start))
+
     def _note_resumption(self) -> None:
         """The config file keeps only the newest values; the log keeps when they changed."""
         changed = "".join(f"\n  {change}" for change in self.changes) or " the same config"
         append_line(self.path / directory.LOGS, f"resumed after step {self._last_step} with{changed}")
+
+
+def command_line(arguments: Sequence[str]) -> str:
+    """The command as a person would type it again, whichever way Python was told to start it."""
+    program = Path(arguments[0]).name if arguments else ""
+    return shlex.join(["rtl-agent" if program == "main.py" else program, *arguments[1:]])
 
 
 def _step_of(line: Mapping[str, Any]) -> int:

@@ -9,7 +9,6 @@ from rtl_agent.envs.task_sampler import TaskSampler, fitting
 from rtl_agent.grading import Grader
 from rtl_agent.problems import Problem
 from rtl_agent.training.config import Config
-from rtl_agent.training.environments import builder_for
 from rtl_agent.training.errors import BadConfig
 from rtl_agent.training.sources import ProblemSets
 
@@ -54,7 +53,9 @@ def open_classroom(config: Config, sets: ProblemSets, renderer_name: str, grader
     """Everything that can be asked of a model with so long a context."""
     if not sets.train:
         raise BadConfig("no problem is left to learn from: all are of held-out families (heldout=false trains on them)")
-    template = builder_for(config, sets.train[0], renderer_name, context)
+    template = ProblemGroupBuilder(
+        sets.train[0], config.optim.group_size, config.student, renderer_name, config.episode, context
+    )
     train, too_long = fitting(sets.train, lambda problem: replace(template, problem=problem))
     if not train:
         most = template.budget.prompt
@@ -64,5 +65,5 @@ def open_classroom(config: Config, sets: ProblemSets, renderer_name: str, grader
         kept, more = fitting(problems, lambda problem: replace(template, problem=problem))
         tests[name] = tuple(kept)
         too_long += more
-    dataset = TaskSampler(tuple(train), config.batch_size, seed=config.seed, epochs=config.epochs)
+    dataset = TaskSampler(tuple(train), config.optim.batch_size, seed=config.run.seed, epochs=config.optim.epochs)
     return Classroom(dataset, tests, template, grader, (*sets.left_out, *too_long))

@@ -1,133 +1,142 @@
-"""Every option of a run, with the names that the seed experiments and tinker-cookbook's users know."""
+"""Every option of a run, in groups. The names are those of the seed experiments and of tinker-cookbook.
 
-from dataclasses import replace
-from typing import Any, Literal
+    Config(mode="rl", model=ModelConfig(student="Qwen/Qwen3-8B", backend="tinker"), optim=OptimConfig(max_steps=100))
 
-import chz
+Plain frozen dataclasses whose fields carry their own help, bounds and resume policy (`rtl_agent.options`): no library
+is needed to read them, and the group of the episode is the very one that `eval` and `play` use. On a command line an
+option can be written with its group or without: `objective.kl_penalty_coef=0.5` and `kl_penalty_coef=0.5` are the same.
+"""
 
-from rtl_agent.grading import DEFAULT_EXTRACTION, RewardWeights
-from rtl_agent.grading import PRESETS as REWARDS
-from rtl_agent.training.errors import BadConfig
+from dataclasses import dataclass, replace
+from math import isfinite
+from typing import Any, Literal, get_args
+
+from rtl_agent.envs.episode_config import SINGLE, EpisodeConfig
+from rtl_agent.grading.reward import PRESETS as REWARDS
+from rtl_agent.grading.reward import RewardWeights
+from rtl_agent.options import BadOption, NamedOption, check_options, named_options, option
+from rtl_agent.prompts import system_names
 
 STUDENT, TEACHER = "rtl-agent/student", "rtl-agent/teacher"
+Mode = Literal["distill", "rl", "supervised"]
 LossFn = Literal["importance_sampling", "ppo", "cispo", "dro"]
 IfExists = Literal["delete", "resume", "ask", "raise"]
 NoSignal = Literal["keep", "drop", "resample"]
-Env = Literal["single", "refine", "agentic"]
-Level = Literal["spec", "own-tests", "feedback", "open"]  # the last is refused by `check`, with a cause
-Counted = Literal["best", "last"]
-HowRead = Literal["forgiving", "cvdp"]  # the values of Extraction
 Schedule = Literal["constant", "linear", "cosine"]
 
+MODES: dict[Mode, str] = {
+    "distill": "A student learns from a teacher's advice on its own tokens, and from the reward.",
+    "rl": "A student learns from the reward alone.",
+    "supervised": "A student learns the problems' reference solutions: the control of a comparison.",
+}
+DISTILL = ("distill",)
 
-@chz.chz
-class Config:
-    """Options of both modes."""
 
-    # where
-    backend: str = chz.field(default="embedded", doc="embedded, tinker (the cloud), or http://host:port")
-    log_path: str = chz.field(default="", doc="the run directory; empty: runs/<mode>-<student>-<date>")
-    behavior_if_log_dir_exists: IfExists = chz.field(default="ask", doc="delete, resume, ask or raise")
+@dataclass(frozen=True)
+class DataConfig:
+    """The problems to learn from, and those held out."""
 
-    # what is learned from
-    cvdp_jsonl_path: str = chz.field(
-        default="bundled", doc="a CVDP JSONL file or folder, `bundled`, `generated` or `generated-workspaces`"
+    source: str = option(
+        "bundled",
+        "`bundled`, a CVDP JSONL file, a folder of problems, `generated`, or `generated-workspaces`",
+        alias="cvdp_jsonl_path",
     )
-    problems: str = chz.field(default="", doc="only these problem ids, families or globs, separated by commas")
-    generated_problems: int = chz.field(default=800, doc="how many problems `generated` draws")
-    emphasis: str = chz.field(default="", doc="families that `generated` draws more often to learn from: alu*4,mux*2")
-    limit: int = chz.field(default=0, doc="only the first so many problems; 0 for all")
-    system: str = chz.field(default="default", doc="the system message: default, spec-aware or short")
-    heldout_fraction: float = chz.field(default=0.2, doc="share of families that is held out")
-    split_seed: int = chz.field(default=0, doc="which families are held out")
-    heldout: bool = chz.field(default=True, doc="keep the held-out families for evaluation; false trains on all")
+    problems: str = option("", "only these problem ids, families or globs, separated by commas")
+    generated_problems: int = option(800, "number of problems that `generated` draws", at_least=1)
+    emphasis: str = option("", "families that `generated` draws more often for training: alu*4,mux*2")
+    limit: int = option(0, "train on the first N problems only; 0: all", at_least=0)
+    heldout: bool = option(True, "keep the held-out families for evaluation; false trains on all of them")
+    heldout_fraction: float = option(0.2, "fraction of the families that is held out", at_least=0, at_most=1)
+    split_seed: int = option(0, "seed of the split into training and held-out families")
 
-    # the student
-    renderer_name: str = chz.field(default="", doc="how messages become tokens; empty: by the model's name")
-    load_checkpoint_path: str = chz.field(default="", doc="begin with these weights: a tinker:// path that was saved")
-    lora_rank: int = chz.field(default=32, doc="rank of the trained adapter; 0 trains all weights (own server only)")
-    max_tokens: int = chz.field(default=1024, doc="most tokens of an answer")
-    max_prompt_tokens: int = chz.field(default=0, doc="context files are cut to fit; 0: the model's context decides")
-    temperature: float = chz.field(default=1.0, doc="of sampling while training")
 
-    # the episode
-    env: Env = chz.field(default="single", doc="single (one answer), refine (told what was wrong) or agentic (a shell)")
-    level: Level = chz.field(default="own-tests", doc="what an agent may know: spec, own-tests or feedback")
-    extra_tools: bool = chz.field(default=False, doc="lint, simulate and submit beside the shell")
-    max_turns: int = chz.field(default=50, doc="turns of an agentic episode")
-    tries: int = chz.field(default=3, doc="submits of an agent that is told what failed (level=feedback)")
-    rounds: int = chz.field(default=2, doc="answers after the first one (env=refine)")
-    refine_reward: Counted = chz.field(default="last", doc="the round that earns the reward: best or last (env=refine)")
-    episode_tokens: int = chz.field(default=0, doc="most tokens of a conversation; 0: the model's context")
-    episode_seconds: float = chz.field(default=3600.0, doc="seconds that an agent's tools may take together")
-    command_seconds: float = chz.field(default=60.0, doc="longest command of an agent")
+@dataclass(frozen=True)
+class ModelConfig:
+    """The models, where they run, and how the student is sampled."""
 
-    # a step
-    batch_size: int = chz.field(default=8, doc="problems in a step")
-    group_size: int = chz.field(default=4, doc="rollouts of each problem")
-    learning_rate: float = chz.field(default=1e-4, doc="of Adam")
-    lr_schedule: Schedule = chz.field(default="constant", doc="constant, linear or cosine, down to 0 at the end")
-    warmup_steps: int = chz.field(default=0, doc="steps of rising learning rate")
-    grad_clip_norm: float = chz.field(default=0.0, doc="longest gradient; 0: not clipped")
-    loss_fn: LossFn = chz.field(default="importance_sampling", doc="importance_sampling, ppo, cispo or dro")
-    one_pass: bool = chz.field(
-        default=False, doc="all terms as one weighted cross-entropy: half the cost, on one's own server"
+    student: str = option(STUDENT, "the model that is trained", also=("student_model", "model_name"))
+    teacher: str = option(TEACHER, "the model that advises it", also=("teacher_model",), modes=DISTILL)
+    backend: str = option("embedded", "embedded (this machine), tinker (the cloud), or http://host:port", resume=True)
+    renderer_name: str = option("", "how messages become tokens; empty: by the model's name")
+    load_checkpoint_path: str = option("", "start from these weights: a tinker:// path of a saved checkpoint")
+    lora_rank: int = option(32, "rank of the LoRA adapter; 0 trains all weights (own server only)", at_least=0)
+    temperature: float = option(1.0, "sampling temperature in training", at_least=0)
+
+
+@dataclass(frozen=True)
+class ObjectiveConfig:
+    """What the student learns from."""
+
+    reward_coef: float = option(1.0, "weight of the reward in the advantage; 0 only measures it", resume=True)
+    kl_penalty_coef: float = option(
+        1.0, "weight of log p_student - log p_teacher in the advantage (reverse KL)", modes=DISTILL, resume=True
     )
-    num_substeps: int = chz.field(default=1, doc="optimiser steps in a step")
-    groups_without_signal: NoSignal = chz.field(
-        default="keep", doc="groups that teach nothing: keep, drop, or resample other problems in their place"
+    kl_discount_factor: float = option(
+        0.0, "discount at which a token bears the KL of later tokens; 0: its own only", modes=DISTILL, resume=True
     )
-    compute_post_kl: bool = chz.field(default=False, doc="also measure how far each step moved the student")
-    max_steps: int = chz.field(default=0, doc="steps in all; 0: as many as the epochs have")
-    epochs: int = chz.field(default=1, doc="passes over the problems, unless max_steps says")
-    seed: int = chz.field(default=0, doc="of data order, sampling and new weights")
-
-    # the reward
-    reward: str = chz.field(default="staged", doc=f"a preset: {', '.join(REWARDS)}; *_coef change single weights")
-    format_coef: float | None = chz.field(default=None, doc="for an answer that is RTL in the right form")
-    interface_coef: float | None = chz.field(default=None, doc="for the ports that the specification names")
-    syntax_coef: float | None = chz.field(default=None, doc="for RTL that compiles")
-    test_coef: float | None = chz.field(default=None, doc="for tests that pass; 0 skips the simulation")
-    compile_coef: float = chz.field(default=0.0, doc="accepted for old command lines; compiling is the syntax stage")
-    reward_coef: float = chz.field(default=1.0, doc="weight of the reward in the advantage; 0 only measures it")
-    extraction: HowRead = chz.field(
-        default=DEFAULT_EXTRACTION.value, doc="how a reply is read: forgiving, or cvdp (as its runner does)"
+    forward_kl_coef: float = option(
+        0.0, "weight of cross-entropy to the teacher's most likely tokens (forward KL)", modes=DISTILL, resume=True
     )
-    timeout_seconds: float = chz.field(default=60.0, doc="longest simulation of a service")
-    grading_jobs: int = chz.field(default=0, doc="grades at a time; 0: one for each core")
-    workspace_dir: str = chz.field(default="", doc="accepted for old command lines; boxes are in memory")
-    oss_sim_image: str = chz.field(default="", doc="accepted for old command lines; there is no Docker sandbox yet")
+    forward_kl_topk: int = option(
+        8, "number of the teacher's most likely tokens", modes=DISTILL, at_least=1, resume=True
+    )
+    prefix_trust: float = option(
+        0.0,
+        "1: advice counts by how likely the teacher would have written the text so far; 0: all advice counts alike",
+        modes=DISTILL,
+        resume=True,
+    )
+    reward_weighted: bool = option(
+        False, "weigh a rollout's advice by its fraction of the full reward", modes=DISTILL, resume=True
+    )
+    loss_fn: LossFn = option(
+        "importance_sampling", "policy loss: importance_sampling, ppo, cispo or dro", choices=get_args(LossFn)
+    )
+    one_pass: bool = option(
+        False, "all terms as one weighted cross-entropy: half the cost, on a server of one's own", resume=True
+    )
+    groups_without_signal: NoSignal = option(
+        "keep",
+        "groups whose rewards are all equal: keep, drop, or resample other problems in their place",
+        choices=get_args(NoSignal),
+        resume=True,
+    )
+    compute_post_kl: bool = option(False, "also measure how far each step moved the student", resume=True)
 
-    # looking
-    eval_every: int = chz.field(default=10, doc="evaluate on held-out problems every so many steps; 0: never")
-    eval_problems: int = chz.field(default=0, doc="at most so many held-out problems; 0 for all")
-    eval_samples: int = chz.field(default=1, doc="answers to each held-out problem")
-    eval_temperature: float = chz.field(default=0.0, doc="of sampling in evaluations; 0: the likeliest token")
-    exam_problems: int = chz.field(default=0, doc="before and after, an exam of so many other problems (`generated`)")
-    exam_seed: int = chz.field(default=91_000, doc="which problems the exam has; the same for every seed of a run")
-    exam_of: str = chz.field(default="before,after,teacher", doc="who takes it")
-    exam_samples: int = chz.field(default=1, doc="answers at temperature 1 to each problem of the exam")
-    save_every: int = chz.field(default=5, doc="checkpoint every so many steps; 0: at the end only")
-    wandb_project: str = chz.field(default="", doc="also log to this Weights & Biases project")
-    trackio_project: str = chz.field(default="", doc="also log to this trackio project")
 
-    @property
-    def mode(self) -> str:
-        raise NotImplementedError
+@dataclass(frozen=True)
+class OptimConfig:
+    """A step, and how many of them."""
 
-    @property
-    def student(self) -> str:
-        raise NotImplementedError
+    batch_size: int = option(8, "problems in a step", at_least=1)
+    group_size: int = option(4, "rollouts of each problem", at_least=1)
+    num_substeps: int = option(1, "optimizer steps in a step", at_least=1)
+    learning_rate: float = option(1e-4, "peak learning rate of Adam", above=0, resume=True)
+    lr_schedule: Schedule = option(
+        "constant", "constant, or linear or cosine decay to 0 at the end", choices=get_args(Schedule), resume=True
+    )
+    warmup_steps: int = option(0, "steps of linear warm-up", at_least=0, resume=True)
+    grad_clip_norm: float = option(0.0, "maximum gradient norm; 0 disables clipping", at_least=0, resume=True)
+    max_steps: int = option(0, "number of steps; 0: as many as the epochs have", at_least=0, resume=True)
+    epochs: int = option(1, "passes over the problems, if max_steps is 0", at_least=1, resume=True)
 
-    @property
-    def teacher(self) -> str:
-        """ "" without one."""
-        return ""
+
+@dataclass(frozen=True)
+class GradingConfig:
+    """The reward, and how answers are graded."""
+
+    reward: str = option("staged", f"reward preset: {', '.join(REWARDS)}; *_coef change single weights")
+    format_coef: float | None = option(None, "weight of an answer in the right form", at_least=0)
+    interface_coef: float | None = option(None, "weight of the ports that the specification names", at_least=0)
+    syntax_coef: float | None = option(None, "weight of RTL that compiles", at_least=0)
+    test_coef: float | None = option(None, "weight of the tests; 0 skips the simulation", at_least=0)
+    jobs: int = option(0, "grades at a time; 0: one for each core", alias="grading_jobs", at_least=0, resume=True)
+    oss_sim_image: str = option(
+        "", "container image of the simulators; ignored: there is no Docker sandbox yet", resume=True
+    )
 
     def weights(self) -> RewardWeights:
         """The preset, with single weights replaced."""
-        if self.reward not in REWARDS:
-            raise BadConfig(f"reward={self.reward}: choose from {', '.join(REWARDS)}")
         given: dict[str, Any] = {
             "format": self.format_coef,
             "interface": self.interface_coef,
@@ -137,60 +146,124 @@ class Config:
         return replace(REWARDS[self.reward], **{name: value for name, value in given.items() if value is not None})
 
 
-@chz.chz
-class Distill(Config):
-    """A student learns from a teacher's advice on its own tokens, and from the reward."""
+@dataclass(frozen=True)
+class EvalConfig:
+    """Evaluation on held-out problems, and the exam before and after."""
 
-    student_model: str = chz.field(default=STUDENT, doc="the model that learns")
-    teacher_model: str = chz.field(default=TEACHER, doc="the model that advises")
-    eval_teacher: bool = chz.field(default=False, doc="the teacher answers the held-out problems, too, once")
-    kl_penalty_coef: float = chz.field(default=1.0, doc="weight of log p_student - log p_teacher in the advantage")
-    kl_discount_factor: float = chz.field(default=0.0, doc="how much of later tokens' KL an earlier token bears")
-    forward_kl_coef: float = chz.field(default=0.0, doc="weight of cross-entropy to the teacher's likeliest tokens")
-    forward_kl_topk: int = chz.field(default=8, doc="how many of the teacher's likeliest tokens")
-    prefix_trust: float = chz.field(
-        default=0.0, doc="1: advice counts by how likely the teacher would have written the text so far; 0: all alike"
+    every: int = option(
+        10, "evaluate on held-out problems every N steps; 0: never", alias="eval_every", at_least=0, resume=True
     )
-    reward_weighted: bool = chz.field(default=False, doc="advice counts by the rollout's share of the full reward")
+    problems: int = option(0, "number of held-out problems; 0: all", alias="eval_problems", at_least=0, resume=True)
+    samples: int = option(1, "answers to each held-out problem", alias="eval_samples", at_least=1, resume=True)
+    temperature: float = option(
+        0.0, "sampling temperature in evaluations; 0: greedy", alias="eval_temperature", at_least=0, resume=True
+    )
+    teacher: bool = option(False, "evaluate the teacher once, too", alias="eval_teacher", modes=DISTILL, resume=True)
+    exam_problems: int = option(
+        0, "number of other problems in an exam before and after training (`generated` only)", at_least=0, resume=True
+    )
+    exam_seed: int = option(91_000, "seed of the exam's problems; the same for every seed of a run")
+    exam_of: str = option("before,after,teacher", "who takes the exam", resume=True)
+    exam_samples: int = option(1, "answers at temperature 1 to each problem of the exam", at_least=1, resume=True)
 
-    @property
-    def mode(self) -> str:
-        return "distill"
+
+@dataclass(frozen=True)
+class RunConfig:
+    """The run directory, checkpoints and trackers."""
+
+    log_path: str = option("", "the run directory; empty: runs/<mode>-<student>-<date>", resume=True)
+    behavior_if_log_dir_exists: IfExists = option(
+        "ask", "if the directory holds a run: delete, resume, ask or raise", choices=get_args(IfExists), resume=True
+    )
+    seed: int = option(0, "seed of the data order, of sampling and of new weights")
+    save_every: int = option(5, "save a checkpoint every N steps; 0: at the end only", at_least=0, resume=True)
+    wandb_project: str = option("", "also log to this Weights & Biases project", resume=True)
+    trackio_project: str = option("", "also log to this trackio project", resume=True)
+
+
+@dataclass(frozen=True)
+class Config:
+    """A run: its mode and its options. BadOption (a ValueError) says which value cannot work."""
+
+    mode: Mode = "distill"
+    data: DataConfig = DataConfig()
+    model: ModelConfig = ModelConfig()
+    episode: EpisodeConfig = EpisodeConfig()
+    objective: ObjectiveConfig = ObjectiveConfig()
+    optim: OptimConfig = OptimConfig()
+    grading: GradingConfig = GradingConfig()
+    eval: EvalConfig = EvalConfig()
+    run: RunConfig = RunConfig()
 
     @property
     def student(self) -> str:
-        return self.student_model
+        return self.model.student
 
     @property
     def teacher(self) -> str:
-        return self.teacher_model
+        """ "" in modes without one."""
+        return self.model.teacher if self.mode == "distill" else ""
+
+    def __post_init__(self) -> None:
+        for group in (self.data, self.model, self.episode, self.objective, self.optim, self.grading, self.eval):
+            check_options(group)
+        check_options(self.run)
+        _check(self)
 
 
-@chz.chz
-class RL(Config):
-    """A student learns from the reward alone."""
+def _check(config: Config) -> None:
+    """What the bounds of single fields cannot say."""
+    if config.mode not in MODES:
+        raise BadOption("mode", config.mode, f"choose from {', '.join(MODES)}")
+    if config.grading.reward not in REWARDS:
+        raise BadOption("reward", config.grading.reward, f"choose from {', '.join(REWARDS)}")
+    if any(
+        not isfinite(getattr(config.grading.weights(), name)) for name in ("format", "interface", "syntax", "tests")
+    ):
+        raise BadOption("reward", config.grading.reward, "its weights must be finite")
+    if unknown := {name.strip() for name in config.eval.exam_of.split(",")} - {"before", "after", "teacher", ""}:
+        raise BadOption("exam_of", config.eval.exam_of, f"{', '.join(unknown)} is not one of before, after, teacher")
+    if config.optim.num_substeps > config.optim.batch_size:
+        raise BadOption(
+            "num_substeps", config.optim.num_substeps, f"more than the {config.optim.batch_size} groups of a step"
+        )
+    if config.mode == "supervised" and config.episode.kind != SINGLE:
+        raise BadOption("env", config.episode.kind, "supervised training has single answers only")
+    if config.episode.system and config.episode.system not in system_names():
+        raise BadOption("system", config.episode.system, f"choose from {', '.join(system_names())}")
+    if config.episode.level == "open":
+        raise BadOption(
+            "level",
+            "open",
+            "the model could read the tests, so every reward is 0 and nothing would be learned; choose spec, own-tests "
+            "or feedback (`rtl-agent play --level open` is for finding faults in problems)",
+        )
 
-    model_name: str = chz.field(default=STUDENT, doc="the model that learns")
 
-    @property
-    def mode(self) -> str:
-        return "rl"
+def warnings(config: Config) -> list[str]:
+    """What will work, but probably not as intended."""
+    found = []
+    if config.optim.group_size == 1 and config.objective.reward_coef and config.mode != "supervised":
+        found.append(
+            "group_size=1: the reward has no effect, because it is compared with the mean of its own group; "
+            "use 4 or more"
+        )
+    if config.grading.oss_sim_image:
+        found.append("oss_sim_image is ignored: there is no Docker sandbox yet, designs run in bubblewrap sandboxes")
+    return found
 
-    @property
-    def student(self) -> str:
-        return self.model_name
+
+OPTIONS: tuple[NamedOption, ...] = named_options(Config)
+BY_NAME = {name: known for known in OPTIONS for name in known.names}
+FIXED = ("mode", *(known.flat for known in OPTIONS if not known.option.resume))
+"""Names in config.json that a resumed run cannot change: the steps already done depend on them."""
 
 
-@chz.chz
-class Supervised(Config):
-    """A student learns the references by heart, and never from what it writes itself: the control of a comparison."""
+def options_for(mode: Mode) -> tuple[NamedOption, ...]:
+    return tuple(known for known in OPTIONS if not known.option.modes or mode in known.option.modes)
 
-    model_name: str = chz.field(default=STUDENT, doc="the model that learns")
 
-    @property
-    def mode(self) -> str:
-        return "supervised"
-
-    @property
-    def student(self) -> str:
-        return self.model_name
+def to_json(config: Config) -> dict[str, Any]:
+    """As it is kept in config.json: one level, by the flat names, so that runs of all versions can be compared."""
+    found = {"mode": config.mode, "student": config.student, "teacher": config.teacher}
+    return found | {known.flat: known.of(config) for known in options_for(config.mode)}

@@ -64,7 +64,7 @@ class Exam:
         for name, problems in self.sets.items():
             found[name] = {
                 "greedy": asdict(await self._ask(client, problems, 1, 0.0)),
-                "sampled": asdict(await self._ask(client, problems, self.config.exam_samples, 1.0)),
+                "sampled": asdict(await self._ask(client, problems, self.config.eval.exam_samples, 1.0)),
             }
         write_whole(self.directory / FILE, json.dumps({**kept, who: found}, indent=1).encode())
 
@@ -77,7 +77,7 @@ class Exam:
     async def _ask(
         self, client: tinker.SamplingClient, problems: Sequence[Problem], samples: int, temperature: float
     ) -> Result:
-        policy = Policy(client, self.config.max_tokens, temperature, seed_of("exam", temperature))
+        policy = Policy(client, self.config.episode.max_tokens, temperature, seed_of("exam", temperature))
         builders = [self.classroom.builder(one, samples) for one in problems]
         return result(await gather_or_cancel(play_group(builder, policy) for builder in builders), samples)
 

@@ -60,10 +60,10 @@ class Loop:
         if self.exam and first < self.total:
             self.exam.forget(AFTER)
         for step in range(first, self.total):
-            metrics = await self._evaluate(step) if self._due(step, self.config.eval_every) else {}
+            metrics = await self._evaluate(step) if self._due(step, self.config.eval.every) else {}
             metrics |= await self._step(step)
             self._log(step, metrics)
-            if self._due(step + 1, self.config.save_every) or step + 1 == self.total:
+            if self._due(step + 1, self.config.run.save_every) or step + 1 == self.total:
                 await self._save(f"{step + 1:06d}", step + 1)
             self.display.step(step, metrics)
         if metrics := await self._evaluate(self.total):
@@ -80,14 +80,18 @@ class Loop:
     async def _step(self, step: int) -> dict[str, float]:
         clock, cpu = Clock(), cpu_seconds()
         policy = Policy(
-            self.client, self.config.max_tokens, self.config.temperature, seed_of(self.config.seed, step), clock.during
+            self.client,
+            self.config.episode.max_tokens,
+            self.config.model.temperature,
+            seed_of(self.config.run.seed, step),
+            clock.during,
         )
         rate = learning_rate(
             step,
             self.total,
-            peak=self.config.learning_rate,
-            schedule=self.config.lr_schedule,
-            warmup=self.config.warmup_steps,
+            peak=self.config.optim.learning_rate,
+            schedule=self.config.optim.lr_schedule,
+            warmup=self.config.optim.warmup_steps,
         )
         before = self.classroom.counters()
         groups: list[Group] = []
@@ -95,7 +99,7 @@ class Loop:
         passes: list[Passes] = []
         waiting = 0
         steps: list[Any] = []
-        per_substep = -(-self.config.batch_size // self.config.num_substeps)
+        per_substep = -(-self.config.optim.batch_size // self.config.optim.num_substeps)
         seen = 0
         async with aclosing(self._lessons(step, policy)) as taught:  # whatever fails, no episode goes on alone
             async for group, lesson in taught:
@@ -127,7 +131,7 @@ class Loop:
             "optim/steps": float(len(steps)),
             "time/cpu": cpu_seconds() - cpu,
         }
-        if self.config.compute_post_kl and lessons:
+        if self.config.objective.compute_post_kl and lessons:
             metrics |= await self._post_kl(groups)
         times = clock.metrics()
         tokens = metrics.get("env/all/total_ac_tokens", 0.0)
@@ -147,7 +151,9 @@ class Loop:
         """The step's groups in the order of the data set; all of them run meanwhile."""
         problems = list(self.classroom.batch(step))
         tasks = [asyncio.create_task(self._group(problem, policy)) for problem in problems]
-        spare = iter(self.classroom.spare(step)) if self.config.groups_without_signal == "resample" else iter(())
+        spare = (
+            iter(self.classroom.spare(step)) if self.config.objective.groups_without_signal == "resample" else iter(())
+        )
         try:
             while tasks:
                 group = await tasks.pop(0)
@@ -160,16 +166,16 @@ class Loop:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _group(self, problem: Problem, policy: Policy) -> Group:
-        return await play_group(self.classroom.builder(problem, self.config.group_size), policy, self.teacher)
+        return await play_group(self.classroom.builder(problem, self.config.optim.group_size), policy, self.teacher)
 
     def _teaches(self, group: Group) -> bool:
         """A group that lost its rollouts never does; one with equal rewards does by its teacher, or is kept."""
         if not group.rollouts:
             return False
-        return group.differs or group.advised or self.config.groups_without_signal == "keep"
+        return group.differs or group.advised or self.config.objective.groups_without_signal == "keep"
 
     async def _evaluate(self, steps_done: int) -> dict[str, float]:
-        if not self.classroom.tests or not self.config.eval_every:
+        if not self.classroom.tests or not self.config.eval.every:
             return {}
         self.display.doing("evaluating")
         level: dict[str, float] = {}
@@ -185,16 +191,16 @@ class Loop:
         return found.metrics | level
 
     async def _examine(self, who: str, client: tinker.SamplingClient | None) -> None:
-        if self.exam and client is not None and who in self.config.exam_of.split(","):
+        if self.exam and client is not None and who in self.config.eval.exam_of.split(","):
             self.display.doing(f"exam: {who}")
             await self.exam.examine(who, client)
             self.display.doing("training")
 
     async def _test(self, client: tinker.SamplingClient, steps_done: int, kind: str) -> Evaluation:
         """Every test set, asked of the student or its teacher in the same way; the answers are kept."""
-        temperature, seed = self.config.eval_temperature, seed_of(self.config.seed, "eval")
-        policy = Policy(client, self.config.max_tokens, temperature, seed)
-        found = await evaluate(self.classroom, policy, self.config.eval_samples)
+        temperature, seed = self.config.eval.temperature, seed_of(self.config.run.seed, "eval")
+        policy = Policy(client, self.config.episode.max_tokens, temperature, seed)
+        found = await evaluate(self.classroom, policy, self.config.eval.samples)
         episodes = [record for group in found.groups for record in records(group, steps_done)]
         self.run.log_rollouts(steps_done, episodes, kind=kind)
         return found

@@ -6,15 +6,12 @@ import re
 import time
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any
 
-import chz
 import tinker
 from rich.console import Console
 
-from rtl_agent.backends.connect import CannotConnect, Connection, connect
-from rtl_agent.backends.server.child import ServerDied
-from rtl_agent.backends.watch import while_alive
+from rtl_agent.backends.connect import CannotConnect, Connection, connect, while_alive
+from rtl_agent.backends.server.embedded import ServerDied
 from rtl_agent.envs.dialects.registry import UnknownDialect
 from rtl_agent.envs.env import live_grader
 from rtl_agent.envs.renderers import UnknownRenderer, default_renderer, warnings_for
@@ -25,29 +22,18 @@ from rtl_agent.teachers import Teacher
 from rtl_agent.toolchain import find_toolchain
 from rtl_agent.training.advantages import Signal
 from rtl_agent.training.classroom import Classroom, open_classroom
-from rtl_agent.training.config import Config, Distill
+from rtl_agent.training.config import FIXED, Config, to_json, warnings
 from rtl_agent.training.display import Display
 from rtl_agent.training.errors import BackendGone, BadConfig, LossNotFinite, TrainingError
 from rtl_agent.training.evaluate import held_out
 from rtl_agent.training.exam import Exam
 from rtl_agent.training.loop import Loop, ensure_steps, first_step
-from rtl_agent.training.parse import warnings
 from rtl_agent.training.sources import exam_sets, problem_sets
 from rtl_agent.training.student import Student
 from rtl_agent.training.trackers import Trackers
 from rtl_agent.training.vocabulary import check_same_vocabulary
 
 log = logging.getLogger("rtl_agent.training")
-
-# What the steps already done depend on.
-FIXED = (
-    "mode", "student", "teacher", "seed", "batch_size", "group_size", "cvdp_jsonl_path", "problems", "limit",
-    "lora_rank", "renderer_name", "system", "max_tokens", "max_prompt_tokens", "temperature", "loss_fn", "num_substeps",
-    "heldout", "heldout_fraction", "split_seed", "load_checkpoint_path",
-    "generated_problems", "emphasis", "env", "level", "extra_tools", "max_turns", "tries", "rounds", "refine_reward",
-    "episode_tokens", "command_seconds", "reward", "format_coef", "interface_coef", "syntax_coef", "test_coef",
-    "exam_seed", "extraction",
-)  # fmt: skip
 
 
 def start(config: Config, console: Console) -> Path:
@@ -67,15 +53,15 @@ def start(config: Config, console: Console) -> Path:
 
 
 async def _run(config: Config, console: Console) -> Path:
-    renderer = config.renderer_name or default_renderer(config.student)
+    renderer = config.model.renderer_name or default_renderer(config.student)
     of_tools = [text] if (text := find_toolchain().warning()) else []
-    for text in (*warnings(config), *warnings_for(config.student, renderer, config.max_tokens), *of_tools):
+    for text in (*warnings(config), *warnings_for(config.student, renderer, config.episode.max_tokens), *of_tools):
         console.print(f"warning: {text}", style="yellow", highlight=False, markup=False, soft_wrap=True)
     sets, for_exam = problem_sets(config), exam_sets(config)
     async with AsyncExitStack() as stack:
         run = stack.enter_context(
             RunWriter.create(
-                _log_path(config), described(config), if_exists=config.behavior_if_log_dir_exists, fixed=FIXED
+                _log_path(config), to_json(config), if_exists=config.run.behavior_if_log_dir_exists, fixed=FIXED
             )
         )
         _log_to(run, stack)
@@ -83,27 +69,29 @@ async def _run(config: Config, console: Console) -> Path:
         cache = stack.enter_context(GradeCache(default_cache_path()))
         grader = await stack.enter_async_context(
             Grader(
-                weights=config.weights(),
-                jobs=config.grading_jobs or None,
-                timeout_seconds=config.timeout_seconds,
+                weights=config.grading.weights(),
+                jobs=config.grading.jobs or None,
+                timeout_seconds=config.episode.timeout_seconds,
                 cache=cache,
-                extraction=Extraction(config.extraction),
+                extraction=Extraction(config.episode.extraction),
             )
         )
         stack.enter_context(live_grader(grader))
         connection = stack.enter_context(_connect(config, run))
         context = await _context(connection, config.student)
-        if config.max_tokens >= context:
-            raise BadConfig(f"max_tokens={config.max_tokens}: a prompt and its answer have {context} tokens in all")
+        if config.episode.max_tokens >= context:
+            raise BadConfig(
+                f"max_tokens={config.episode.max_tokens}: a prompt and its answer have {context} tokens in all"
+            )
         classroom = open_classroom(config, sets, renderer, grader, context)
         for text in classroom.left_out:
             log.info("%s", text)
         run.write_held_out(held_out(classroom.tests))
-        total = config.max_steps or len(classroom.dataset)
+        total = config.optim.max_steps or len(classroom.dataset)
         first, checkpoint = first_step(run)
         ensure_steps(total, first)
         console.print(_headline(config, classroom, run, total, first), highlight=False, markup=False, soft_wrap=True)
-        trackers = Trackers(config, run.path.name, described(config))
+        trackers = Trackers(config, run.path.name, to_json(config))
         stack.callback(trackers.close)
         display = stack.enter_context(Display(console, total, first))
         loop = Loop(
@@ -124,14 +112,9 @@ async def _run(config: Config, console: Console) -> Path:
         return run.path
 
 
-def described(config: Config) -> dict[str, Any]:
-    """As it is kept in config.json."""
-    return {"mode": config.mode, "student": config.student, "teacher": config.teacher, **chz.asdict(config)}
-
-
 def _log_path(config: Config) -> Path:
-    if config.log_path:
-        return Path(config.log_path).expanduser()
+    if config.run.log_path:
+        return Path(config.run.log_path).expanduser()
     student = re.sub(r"[^A-Za-z0-9.]+", "-", config.student).strip("-")
     return Path("runs") / f"{config.mode}-{student}-{time.strftime('%Y%m%d-%H%M%S')}"
 
@@ -146,7 +129,7 @@ def _log_to(run: RunWriter, stack: AsyncExitStack) -> None:
 
 def _connect(config: Config, run: RunWriter) -> Connection:
     models = [name for name in dict.fromkeys((config.student, config.teacher)) if name]
-    return connect(config.backend, models=models, state=run.path / "checkpoints")
+    return connect(config.model.backend, models=models, state=run.path / "checkpoints")
 
 
 async def _context(connection: Connection, model: str) -> int:
@@ -163,53 +146,56 @@ async def _student(connection: Connection, config: Config, checkpoint: Checkpoin
     service = connection.service
     if checkpoint and checkpoint.state_path:
         client = await service.create_training_client_from_state_with_optimizer_async(checkpoint.state_path)
-    elif config.load_checkpoint_path:
-        client = await service.create_training_client_from_state_async(config.load_checkpoint_path)
+    elif config.model.load_checkpoint_path:
+        client = await service.create_training_client_from_state_async(config.model.load_checkpoint_path)
     else:
         client = await service.create_lora_training_client_async(
-            config.student, rank=config.lora_rank, seed=config.seed
+            config.student, rank=config.model.lora_rank, seed=config.run.seed
         )
-    return Student(client, config.loss_fn, config.grad_clip_norm)
+    return Student(client, config.objective.loss_fn, config.optim.grad_clip_norm)
 
 
 async def _teacher(connection: Connection, config: Config) -> Teacher | None:
-    if not isinstance(config, Distill) or not (config.kl_penalty_coef or config.forward_kl_coef):
+    if config.mode != "distill" or not (config.objective.kl_penalty_coef or config.objective.forward_kl_coef):
         return None
     client = await _teacher_client(connection, config)
-    return Teacher(client, config.teacher_model, config.forward_kl_topk if config.forward_kl_coef else 0)
+    return Teacher(client, config.teacher, config.objective.forward_kl_topk if config.objective.forward_kl_coef else 0)
 
 
 async def _tested_teacher(connection: Connection, config: Config) -> tinker.SamplingClient | None:
     """Its level can be asked for whether it advises or not."""
-    if not isinstance(config, Distill) or not config.eval_teacher:
+    if config.mode != "distill" or not config.eval.teacher:
         return None
     return await _teacher_client(connection, config)
 
 
-async def _teacher_client(connection: Connection, config: Distill) -> tinker.SamplingClient:
-    names = (config.student_model, config.teacher_model)
+async def _teacher_client(connection: Connection, config: Config) -> tinker.SamplingClient:
+    names = (config.student, config.teacher)
     check_same_vocabulary(tokenizer_for(names[0]), tokenizer_for(names[1]), names)
-    return await connection.service.create_sampling_client_async(base_model=config.teacher_model)
+    return await connection.service.create_sampling_client_async(base_model=config.teacher)
 
 
 def _signal(config: Config) -> Signal:
-    if not isinstance(config, Distill):
-        return Signal(reward_coef=config.reward_coef)
+    if config.mode != "distill":
+        return Signal(reward_coef=config.objective.reward_coef)
     return Signal(
-        config.kl_penalty_coef,
-        config.kl_discount_factor,
-        config.forward_kl_coef,
-        config.reward_coef,
-        config.weights().total if config.reward_weighted else 0.0,
-        config.prefix_trust,
-        config.one_pass and config.num_substeps == 1 and config.loss_fn == "importance_sampling",
+        config.objective.kl_penalty_coef,
+        config.objective.kl_discount_factor,
+        config.objective.forward_kl_coef,
+        config.objective.reward_coef,
+        config.grading.weights().total if config.objective.reward_weighted else 0.0,
+        config.objective.prefix_trust,
+        config.objective.one_pass
+        and config.optim.num_substeps == 1
+        and config.objective.loss_fn == "importance_sampling",
     )
 
 
 def _headline(config: Config, classroom: Classroom, run: RunWriter, total: int, first: int) -> str:
     taught = f" <- {config.teacher}" if config.teacher else ""
-    resumed = f", going on at step {first}" if first else ""
+    resumed = f", resuming at step {first}" if first else ""
+    asked, tested = len(classroom.dataset.problems), sum(map(len, classroom.tests.values()))
     return (
-        f"{config.mode}: {config.student}{taught} on {config.backend}; {len(classroom.dataset.problems)} problems, "
-        f"{sum(map(len, classroom.tests.values()))} held out; {total} steps{resumed}; {run.path}"
+        f"{config.mode}: {config.student}{taught} on {config.model.backend}; {asked} problems, {tested} held out; "
+        f"{total} steps{resumed}; {run.path}"
     )

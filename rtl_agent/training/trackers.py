@@ -12,7 +12,7 @@ class Trackers:
     """Both have the same few calls. A tracker that fails later is dropped, not the run."""
 
     def __init__(self, config: Config, name: str, described: Mapping[str, Any]) -> None:
-        wanted = {"wandb": config.wandb_project, "trackio": config.trackio_project}
+        wanted = {"wandb": config.run.wandb_project, "trackio": config.run.trackio_project}
         self._open: dict[str, Any] = {}
         for module_name, project in wanted.items():
             if not project:

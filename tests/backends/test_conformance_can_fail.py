@@ -15,19 +15,19 @@ from rtl_agent.backends.conformance import Subject, run_check
 from rtl_agent.backends.engine.contract import (
     Adam,
     Example,
+    ForwardBackwardOutput,
     Lora,
     LossName,
     ModelInfo,
-    Passed,
-    Sample,
+    SampledSequence,
     SampleRequest,
     Score,
     ScoreRequest,
     Snapshot,
     TrainedModel,
 )
-from rtl_agent.backends.engine.torch_engine import TorchEngine
-from rtl_agent.backends.server.serve import serve
+from rtl_agent.backends.engine.qwen3.engine import Qwen3Engine
+from rtl_agent.backends.server.app import serve
 
 KEY = "tml-broken"
 
@@ -41,7 +41,7 @@ class Wrapped:
 
     def forward_backward(
         self, examples: Sequence[Example], loss: LossName, config: Mapping[str, float], *, forward_only: bool = False
-    ) -> Passed:
+    ) -> ForwardBackwardOutput:
         return self.model.forward_backward(examples, loss, config, forward_only=forward_only)
 
     def step(self, adam: Adam) -> Mapping[str, float]:
@@ -63,7 +63,7 @@ class Wrapped:
 class MeanLoss(Wrapped):
     def forward_backward(
         self, examples: Sequence[Example], loss: LossName, config: Mapping[str, float], *, forward_only: bool = False
-    ) -> Passed:
+    ) -> ForwardBackwardOutput:
         passed = super().forward_backward(examples, loss, config, forward_only=forward_only)
         return replace(passed, loss_sum=passed.loss_sum / sum(len(example.tokens) for example in examples))
 
@@ -73,7 +73,7 @@ class DoubleGradient(Wrapped):
 
     def forward_backward(
         self, examples: Sequence[Example], loss: LossName, config: Mapping[str, float], *, forward_only: bool = False
-    ) -> Passed:
+    ) -> ForwardBackwardOutput:
         if loss != "cross_entropy":
             super().forward_backward(examples, loss, config)
         return super().forward_backward(examples, loss, config, forward_only=forward_only)
@@ -82,14 +82,14 @@ class DoubleGradient(Wrapped):
 class ForwardTrains(Wrapped):
     def forward_backward(
         self, examples: Sequence[Example], loss: LossName, config: Mapping[str, float], *, forward_only: bool = False
-    ) -> Passed:
+    ) -> ForwardBackwardOutput:
         return super().forward_backward(examples, loss, config)
 
 
 class Reversed(Wrapped):
     def forward_backward(
         self, examples: Sequence[Example], loss: LossName, config: Mapping[str, float], *, forward_only: bool = False
-    ) -> Passed:
+    ) -> ForwardBackwardOutput:
         passed = super().forward_backward(examples, loss, config, forward_only=forward_only)
         return replace(passed, logprobs=[*passed.logprobs][::-1])
 
@@ -106,7 +106,7 @@ class Asking:
         self.base, self._model, self._change = model.base, model, change
         self._first = model.snapshot()
 
-    def sample(self, request: SampleRequest) -> "Future[Sample]":
+    def sample(self, request: SampleRequest) -> "Future[SampledSequence]":
         return self._first.sample(self._change(request) if self._change else request)
 
     def score(self, request: ScoreRequest) -> "Future[Score]":
@@ -145,7 +145,7 @@ class BrokenEngine:
     """The real engine with broken models."""
 
     def __init__(self, model: str) -> None:
-        self._engine = TorchEngine([model])
+        self._engine = Qwen3Engine([model])
         self.kind: type[Wrapped] = Wrapped
 
     def models(self) -> Sequence[ModelInfo]:

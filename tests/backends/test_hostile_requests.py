@@ -22,8 +22,8 @@ def http(connection: Connection) -> Iterator[httpx.Client]:
 @pytest.fixture(scope="module")
 def model(http: httpx.Client, tiny_model: str) -> str:
     session = http.post("create_session", json={}).json()["session_id"]
-    promise = http.post("create_model", json={"session_id": session, "model_seq_id": 0, "base_model": tiny_model})
-    return str(http.post("retrieve_future", json=promise.json()).json()["model_id"])
+    future = http.post("create_model", json={"session_id": session, "model_seq_id": 0, "base_model": tiny_model})
+    return str(http.post("retrieve_future", json=future.json()).json()["model_id"])
 
 
 def sentence(answer: httpx.Response) -> str:
@@ -145,9 +145,9 @@ HOSTILE = {
 def test_hostile_tensors(http: httpx.Client, model: str) -> None:
     for sequence_id, (what, datum) in enumerate(HOSTILE.items(), 1):
         request = pb.ForwardBackwardRequest(model_id=model, seq_id=sequence_id, data=[datum], loss_fn="cross_entropy")
-        promise = http.post("forward_backward", content=request.SerializeToString(), headers=PROTOBUF)
-        assert promise.status_code == 200, what
-        answer = http.post("retrieve_future", json=promise.json())
+        future = http.post("forward_backward", content=request.SerializeToString(), headers=PROTOBUF)
+        assert future.status_code == 200, what
+        answer = http.post("retrieve_future", json=future.json())
         assert answer.json()["category"] == "user", f"{what}: {answer.json()}"
         sentence(answer)
 
@@ -165,26 +165,26 @@ def test_a_cancelled_sample_disturbs_no_other(http: httpx.Client, tiny_model: st
             "prompt": {"chunks": [{"type": "encoded_text", "tokens": [3, 4]}]},
             "sampling_params": {"max_tokens": 200, "stop": []},
         }
-        promise: dict[str, object] = http.post("asample", json=body).json()
-        return promise
+        future: dict[str, object] = http.post("asample", json=body).json()
+        return future
 
-    promises = [sample(sequence_id) for sequence_id in range(6)]
-    for promise in promises[::2]:
-        assert http.post("cancel_future", json={"request_id": promise["request_id"]}).status_code == 200
-    for promise in promises[1::2]:
-        answer = http.post("retrieve_future", json={"request_id": promise["request_id"]})
+    futures = [sample(sequence_id) for sequence_id in range(6)]
+    for future in futures[::2]:
+        assert http.post("cancel_future", json={"request_id": future["request_id"]}).status_code == 200
+    for future in futures[1::2]:
+        answer = http.post("retrieve_future", json={"request_id": future["request_id"]})
         assert len(pb.SampleResponse.FromString(answer.content).sequences) == 4
-    gone = http.post("retrieve_future", json={"request_id": promises[0]["request_id"]})
+    gone = http.post("retrieve_future", json={"request_id": futures[0]["request_id"]})
     assert gone.status_code == 410
     sentence(gone)
 
 
 def test_the_same_sequence_id_runs_once(http: httpx.Client, model: str) -> None:
-    """A client whose connection broke sends a request again: it gets the same promise."""
+    """A client whose connection broke sends a request again: it gets the same future."""
     body = {"model_id": model, "seq_id": len(HOSTILE) + 1, "adam_params": {"learning_rate": 0.1}}
-    promises = [http.post("optim_step", json=body).json() for _ in range(2)]
-    assert promises[0] == promises[1]
-    assert "metrics" in http.post("retrieve_future", json=promises[0]).json()
+    futures = [http.post("optim_step", json=body).json() for _ in range(2)]
+    assert futures[0] == futures[1]
+    assert "metrics" in http.post("retrieve_future", json=futures[0]).json()
     body["seq_id"] = 1
     http.post("cancel_future", json={"request_id": f"{model}:1"})
     assert "used before" in sentence(http.post("optim_step", json=body))

@@ -14,7 +14,7 @@ import tinker
 from tinker import types
 
 from rtl_agent.backends.connect import CannotConnect, Connection, connect
-from rtl_agent.backends.server.child import ServerDied
+from rtl_agent.backends.server.embedded import ServerDied
 
 DATUM = types.Datum(
     model_input=types.ModelInput.from_ints([3, 4, 5]), loss_fn_inputs={"target_tokens": [4, 5, 6], "weights": [1.0] * 3}
@@ -48,8 +48,8 @@ def test_a_killed_server_is_said_by_the_sdk_and_its_checkpoints_survive(tiny_mod
         model.forward_backward([DATUM], "cross_entropy")
         model.optim_step(types.AdamParams(learning_rate=0.01)).result()
         path, before = model.save_state("kept").result().path, loss(model)
-        assert first.child
-        os.kill(first.child.pid, signal.SIGKILL)
+        assert first.server
+        os.kill(first.server.pid, signal.SIGKILL)
         with pytest.raises(Exception, match=r"embedded server .* ended by signal 9"):
             model.forward_backward([DATUM], "cross_entropy").result(timeout=60)
         with pytest.raises(Exception, match=r"embedded server .* ended by signal 9"):
@@ -67,10 +67,10 @@ def test_a_restarted_server_tells_an_old_client_so(tiny_model: str, tmp_path: Pa
     with connect("embedded", models=[tiny_model], state=tmp_path) as connection:
         model = connection.service.create_lora_training_client(tiny_model, rank=2)
         sampler = model.save_weights_and_get_sampling_client()
-        child = connection.child
-        assert child
-        port = child.port
-        child.close()
+        server = connection.server
+        assert server
+        port = server.port
+        server.close()
         again = [sys.executable, "-m", "rtl_agent.cli.main", "serve", tiny_model, "--port", str(port)]
         server = subprocess.Popen([*again, "--key", connection.api_key, "--state", tmp_path], stdout=subprocess.PIPE)
         try:
@@ -87,11 +87,11 @@ def test_a_restarted_server_tells_an_old_client_so(tiny_model: str, tmp_path: Pa
 
 OWNER = """
 import os, sys, time
-from rtl_agent.backends.server.child import Child
-from rtl_agent.backends.server.process import Settings
-child = Child(Settings("tml-key", sys.argv[1], os.getpid()))
-child.start()
-print(child.pid, flush=True)
+from rtl_agent.backends.server.embedded import EmbeddedServer
+from rtl_agent.backends.server.process import ServerSettings
+server = EmbeddedServer(ServerSettings("tml-key", sys.argv[1], os.getpid()))
+server.start()
+print(server.pid, flush=True)
 time.sleep(600)
 """
 
@@ -108,8 +108,8 @@ def test_a_killed_owner_takes_its_server_along(tmp_path: Path) -> None:
 
 def test_a_silent_client_is_freed_and_closing_ends_the_process(tiny_model: str) -> None:
     with connect("embedded", models=[tiny_model], silent_seconds=2) as connection:
-        assert connection.child
-        pid, state = connection.child.pid, connection.child.log.parent
+        assert connection.server
+        pid, state = connection.server.pid, connection.server.log.parent
         http = httpx.Client(base_url=f"{connection.base_url}/api/v1", headers={"X-API-Key": connection.api_key})
         session = http.post("create_session", json={}).json()["session_id"]
         created = http.post(

@@ -9,7 +9,7 @@ import pytest
 from rtl_agent.backends.connect import Connection
 from tests.backends.tiny_model import CONTEXT
 
-QUESTION = [{"role": "system", "content": "Answer."}, {"role": "user", "content": "What is a mux?"}]
+QUESTION = [{"role": "system", "content": "Payload."}, {"role": "user", "content": "What is a mux?"}]
 
 
 def ask(connection: Connection, model: str, key: str | None = None, **fields: object) -> httpx.Response:
@@ -71,10 +71,10 @@ def test_a_text_to_stop_at_is_not_in_the_answer(connection: Connection, tiny_mod
 def test_refusals(connection: Connection, tiny_model: str, fields: dict[str, Any], status: int, sentence: str) -> None:
     refused = ask(connection, tiny_model, **fields)
     assert refused.status_code == status, refused.text
-    assert sentence in refused.json()["error"]
+    assert sentence in refused.json()["error"]["message"]
 
 
 def test_an_unknown_model_is_named(connection: Connection) -> None:
     refused = ask(connection, "nobody/knows")
     assert refused.status_code == 400
-    assert "nobody/knows" in refused.json()["error"]
+    assert "nobody/knows" in refused.json()["error"]["message"]

@@ -9,57 +9,56 @@ from pathlib import Path
 
 import pytest
 
-from rtl_agent.backends.engine.contract import EngineError, Lora, Sample, SampleRequest, Score, ScoreRequest
-from rtl_agent.backends.server.answer import Answer, json_answer
-from rtl_agent.backends.server.checkpoints import Address, Checkpoints, RunRecord, parse
-from rtl_agent.backends.server.promises import KEPT_AFTER_RETRIEVAL, KEPT_UNASKED, Promises
-from rtl_agent.backends.server.refused import Refused
-from rtl_agent.backends.server.samplers import Sampler, Samplers
-from rtl_agent.backends.server.turns import Turns
+from rtl_agent.backends.engine.contract import EngineError, Lora, SampledSequence, SampleRequest, Score, ScoreRequest
+from rtl_agent.backends.server.checkpoint_store import Address, CheckpointStore, RunRecord, parse
+from rtl_agent.backends.server.errors import RequestError
+from rtl_agent.backends.server.futures import KEPT_AFTER_RETRIEVAL, KEPT_UNASKED, Payload, RequestFutures, json_payload
+from rtl_agent.backends.server.sessions import SamplingSession, SamplingSessions
+from rtl_agent.backends.server.training_run import TrainingQueue
 
 RECORD = RunRecord("run", "model", Lora(4), None, "2026-01-01T00:00:00+00:00")
 WHERE = Address("run", "weights", "a")
 
 
 async def test_calls_that_come_early_wait_for_their_turn() -> None:
-    turns, order = Turns("test"), []
+    queue, order = TrainingQueue("test"), []
 
     def call(number: int) -> Callable[[], None]:
         return lambda: order.append(number)
 
-    await asyncio.gather(*(turns.take(number, call(number)) for number in (3, 2, 5, 1, 4)))
+    await asyncio.gather(*(queue.submit(number, call(number)) for number in (3, 2, 5, 1, 4)))
     assert order == [1, 2, 3, 4, 5]
-    with pytest.raises(Refused, match="used before"):
-        turns.take(3, call(3))
+    with pytest.raises(RequestError, match="used before"):
+        queue.submit(3, call(3))
 
 
 async def test_a_gap_is_given_up_after_a_while() -> None:
-    turns = Turns("test", gap_seconds=0.05)
-    assert await turns.take(4, lambda: "ran") == "ran"
+    queue = TrainingQueue("test", gap_seconds=0.05)
+    assert await queue.submit(4, lambda: "ran") == "ran"
 
 
 async def test_an_error_of_one_call_does_not_stop_the_next() -> None:
-    turns = Turns("test")
+    queue = TrainingQueue("test")
 
     def fail() -> None:
         raise EngineError("no")
 
-    first, second = turns.take(1, fail), turns.take(2, lambda: 7)
+    first, second = queue.submit(1, fail), queue.submit(2, lambda: 7)
     with pytest.raises(EngineError):
         await first
     assert await second == 7
 
 
 async def test_calls_that_wait_when_a_model_is_unloaded_fail() -> None:
-    turns, started, go_on, closed = Turns("test"), threading.Event(), threading.Event(), threading.Event()
+    queue, started, go_on, closed = TrainingQueue("test"), threading.Event(), threading.Event(), threading.Event()
 
     def long() -> None:
         started.set()
         go_on.wait(30)
 
-    running, waiting = turns.take(1, long), turns.take(2, lambda: None)
+    running, waiting = queue.submit(1, long), queue.submit(2, lambda: None)
     await asyncio.to_thread(started.wait, 30)
-    turns.close(closed.set)
+    queue.close(closed.set)
     for call in (running, waiting):
         with pytest.raises(EngineError, match="unloaded"):
             await call
@@ -68,50 +67,50 @@ async def test_calls_that_wait_when_a_model_is_unloaded_fail() -> None:
     assert await asyncio.to_thread(closed.wait, 30)
 
 
-async def _answer() -> Answer:
-    return json_answer({"fine": True})
+async def _answer() -> Payload:
+    return json_payload({"fine": True})
 
 
-async def test_promises_are_freed_after_retrieval_and_by_age() -> None:
-    promises = Promises()
-    retrieved = promises.start("a", "s", _answer())
-    promises.start("b", "s", _answer())
+async def test_futures_are_freed_after_retrieval_and_by_age() -> None:
+    futures = RequestFutures()
+    retrieved = futures.start("a", "s", _answer())
+    futures.start("b", "s", _answer())
     await asyncio.sleep(0)
-    assert await promises.wait(retrieved) == json_answer({"fine": True})
+    assert await futures.wait(retrieved) == json_payload({"fine": True})
     now = time.monotonic()
-    promises.sweep(now)
-    assert len(promises) == 2, "an answer can be asked for again for a while"
-    promises.sweep(now + KEPT_AFTER_RETRIEVAL + 1)
-    assert promises.find("a") is None
-    assert promises.find("b") is not None
-    promises.sweep(now + KEPT_UNASKED + 1)
-    assert len(promises) == 0
+    futures.sweep(now)
+    assert len(futures) == 2, "an answer can be asked for again for a while"
+    futures.sweep(now + KEPT_AFTER_RETRIEVAL + 1)
+    assert futures.find("a") is None
+    assert futures.find("b") is not None
+    futures.sweep(now + KEPT_UNASKED + 1)
+    assert len(futures) == 0
 
 
-async def test_a_promise_outlasts_a_poll_and_can_be_cancelled() -> None:
-    promises, work = Promises(), asyncio.Event()
+async def test_a_future_outlasts_a_poll_and_can_be_cancelled() -> None:
+    futures, work = RequestFutures(), asyncio.Event()
 
-    async def wait() -> Answer:
+    async def wait() -> Payload:
         await work.wait()
-        return json_answer({})
+        return json_payload({})
 
-    promise = promises.start("a", "s", wait())
-    assert await promises.wait(promise, seconds=0.01) is None
-    promises.cancel("a")
-    await asyncio.wait({promise.task})
-    assert promise.task.cancelled()
+    future = futures.start("a", "s", wait())
+    assert await futures.wait(future, seconds=0.01) is None
+    futures.cancel("a")
+    await asyncio.wait({future.task})
+    assert future.task.cancelled()
 
 
 async def test_an_engine_that_breaks_is_a_server_error_in_a_sentence() -> None:
-    async def broken() -> Answer:
+    async def broken() -> Payload:
         raise RuntimeError("CUDA error: out of everything")
 
-    answer = await Promises().start("a", "s", broken()).task
+    answer = await RequestFutures().start("a", "s", broken()).task
     assert b'"category": "server"' in answer.body
     assert b"out of everything" in answer.body
 
 
-class Frozen:
+class CountingSnapshot:
     """Counts how often it is closed."""
 
     base = "model"
@@ -119,7 +118,7 @@ class Frozen:
     def __init__(self) -> None:
         self.closed = 0
 
-    def sample(self, request: SampleRequest) -> "Future[Sample]":
+    def sample(self, request: SampleRequest) -> "Future[SampledSequence]":
         raise NotImplementedError
 
     def score(self, request: ScoreRequest) -> "Future[Score]":
@@ -130,24 +129,24 @@ class Frozen:
 
 
 async def test_samplers_beyond_the_kept_ones_are_freed_and_say_so() -> None:
-    samplers = Samplers(kept=2)
-    made = [Sampler(str(number), "session", "model", snapshot=Frozen()) for number in range(4)]
-    frozen = [sampler.snapshot for sampler in made]
+    samplers = SamplingSessions(kept=2)
+    made = [SamplingSession(str(number), "session", "model", snapshot=CountingSnapshot()) for number in range(4)]
+    snapshots = [sampler.snapshot for sampler in made]
     for sampler in made:
         samplers.add(sampler)
     assert samplers.loaded() == 2
-    assert [snapshot.closed for snapshot in frozen if isinstance(snapshot, Frozen)] == [1, 1, 0, 0]
+    assert [snapshot.closed for snapshot in snapshots if isinstance(snapshot, CountingSnapshot)] == [1, 1, 0, 0]
     with pytest.raises(EngineError, match="save_weights_for_sampler"):
         await samplers.open(made[0])
 
 
 async def test_a_sampler_with_a_path_is_loaded_again() -> None:
-    samplers = Samplers(kept=1)
-    saved = Sampler("saved", "session", "model", load=Frozen)
+    samplers = SamplingSessions(kept=1)
+    saved = SamplingSession("saved", "session", "model", load=CountingSnapshot)
     first = await samplers.open(saved)
     samplers.add(saved)
-    samplers.add(Sampler("newer", "session", "model", snapshot=Frozen()))
-    assert isinstance(first, Frozen)
+    samplers.add(SamplingSession("newer", "session", "model", snapshot=CountingSnapshot()))
+    assert isinstance(first, CountingSnapshot)
     assert first.closed == 1
     assert await samplers.open(saved) is not first
     samplers.drop_session("session")
@@ -155,12 +154,12 @@ async def test_a_sampler_with_a_path_is_loaded_again() -> None:
 
 
 async def test_a_sampler_in_use_is_not_freed() -> None:
-    samplers = Samplers(kept=1)
-    used = Sampler("used", "session", "model", snapshot=Frozen())
+    samplers = SamplingSessions(kept=1)
+    used = SamplingSession("used", "session", "model", snapshot=CountingSnapshot())
     samplers.add(used)
     async with samplers.use(used) as snapshot:
-        samplers.add(Sampler("newer", "session", "model", snapshot=Frozen()))
-        assert isinstance(snapshot, Frozen)
+        samplers.add(SamplingSession("newer", "session", "model", snapshot=CountingSnapshot()))
+        assert isinstance(snapshot, CountingSnapshot)
         assert not snapshot.closed
 
 
@@ -173,7 +172,7 @@ def _save(text: str) -> Callable[[Path], None]:
 
 
 def test_a_save_that_fails_leaves_the_old_checkpoint(tmp_path: Path) -> None:
-    checkpoints = Checkpoints(tmp_path)
+    checkpoints = CheckpointStore(tmp_path)
     checkpoints.write(RECORD, WHERE, _save("old"))
 
     def full(directory: Path) -> None:
@@ -189,13 +188,13 @@ def test_a_save_that_fails_leaves_the_old_checkpoint(tmp_path: Path) -> None:
 
 
 def test_checkpoints_are_found_by_another_server(tmp_path: Path) -> None:
-    Checkpoints(tmp_path).write(RECORD, WHERE, _save("x"), ttl_seconds=3600, user_metadata={"step": "3"})
-    found = Checkpoints(tmp_path).of_run("run")
+    CheckpointStore(tmp_path).write(RECORD, WHERE, _save("x"), ttl_seconds=3600, user_metadata={"step": "3"})
+    found = CheckpointStore(tmp_path).of_run("run")
     assert [checkpoint.address for checkpoint in found] == [WHERE]
     assert found[0].user_metadata == {"step": "3"}
-    assert Checkpoints(tmp_path).record("run") == RECORD
+    assert CheckpointStore(tmp_path).record("run") == RECORD
     with pytest.raises(EngineError, match="exists already"):
-        Checkpoints(tmp_path).write(RECORD, WHERE, _save("y"))
+        CheckpointStore(tmp_path).write(RECORD, WHERE, _save("y"))
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from rtl_agent.backends.watch import while_alive
+from rtl_agent.backends.connect import while_alive
 
 
 async def test_a_server_that_died_ends_the_work_and_the_wait() -> None:

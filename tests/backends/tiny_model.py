@@ -4,8 +4,8 @@ import json
 import shutil
 from pathlib import Path
 
-from rtl_agent.backends.engine.config import ModelConfig
-from rtl_agent.backends.engine.weights import random_weights, write_model
+from rtl_agent.backends.engine.qwen3.config import ModelConfig
+from rtl_agent.backends.engine.qwen3.weights import random_weights, write_model
 from rtl_agent.backends.models.registry import TOKENIZER
 
 CONTEXT = 256

@@ -127,7 +127,7 @@ def test_grade_takes_replies_from_stdin_and_many_from_jsonl(tmp_path: Path, bund
         (["grade", "bundled", "--response", "absent.txt", "--id", ARBITER], "cannot be read"),
         (["grade", "bundled", "--response", "/dev/null"], "name one with --id"),
         (["grade", "bundled", "--files", "/nonexistent", "--id", ARBITER], "is not a folder"),
-        (["problems", "list", "bundled", "--family", "nothing"], "the filters leave none"),
+        (["problems", "list", "bundled", "--family", "nothing"], "bundled has no family nothing"),
         (["problems", "nonsense"], "No such command"),
     ],
 )
@@ -144,7 +144,7 @@ def test_a_bad_line_is_named_and_can_be_skipped(tmp_path: Path, bundled: dict[st
     file.write_text("{broken\n" + Path(bundled[ARBITER].source).read_text())
     done = rtl_agent("problems", "list", file)
     assert done.returncode == 2
-    assert f"{file}:1: line: is no JSON" in " ".join(done.stderr.split())
+    assert f"{file}:1: line: is not valid JSON" in " ".join(done.stderr.split())
     skipped = rtl_agent("problems", "list", file, "--skip-bad", "--json")
     assert skipped.returncode == 0
     assert "left out" in skipped.stderr

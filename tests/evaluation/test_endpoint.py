@@ -118,6 +118,6 @@ async def test_secrets_in_a_url_are_not_shown() -> None:
 def test_what_is_no_url_is_refused() -> None:
     with pytest.raises(EvaluationError, match="'localhost:8000' is not a URL"):
         Endpoint("localhost:8000", "m")
-    with pytest.raises(EvaluationError, match="no URL") as caught:
+    with pytest.raises(EvaluationError, match="not a URL") as caught:
         Endpoint("user:hidden@localhost:8000/v1?key=hidden", "m")
     assert "hidden" not in str(caught.value)

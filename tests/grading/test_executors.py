@@ -10,8 +10,9 @@ from dataclasses import replace
 
 import pytest
 
-from rtl_agent.grading import Grade, Grader, Outcome, Path, submit
+from rtl_agent.grading import Grade, Grader, Outcome, Path, Reward, submit
 from rtl_agent.grading.executors import Executor, ExecutorFault, GradeJob, LocalExecutor, RayExecutor
+from rtl_agent.grading.executors.checks import check_executor
 from rtl_agent.grading.grader import GraderStats
 from rtl_agent.problems import CocotbVersion, Problem, Service
 from rtl_agent.sandbox import Box, BoxSpec, BubblewrapSandbox, SandboxError
@@ -345,5 +346,27 @@ async def test_two_thousand_that_fail_at_once_leave_no_file_open() -> None:
 
 
 def test_an_unknown_executor_is_named() -> None:
-    with pytest.raises(ValueError, match="no executor 'slurm'"):
-        Grader(executor="slurm")  # type: ignore[call-overload]
+    with pytest.raises(ValueError, match="no executor named 'slurm'; choose from local, ray"):
+        Grader(executor="slurm")
+
+
+async def test_the_suite_for_executors_of_ones_own_is_passed_by_ours(make: Make) -> None:
+    async with make() as executor:
+        assert await check_executor(executor) == []
+
+
+async def test_the_suite_finds_an_executor_that_pays(make: Make) -> None:
+    class Generous:
+        def __init__(self, inner: Executor) -> None:
+            self.inner, self.fingerprint, self.aclose = inner, inner.fingerprint, inner.aclose
+
+        async def run(self, job: GradeJob) -> Grade:
+            grade = await self.inner.run(job)
+            return replace(grade, outcome=Outcome.PASSED, reward=Reward({"tests": 1.0}, 1.0, 1.0))
+
+    async with make() as executor:
+        faults = await check_executor(Generous(executor))
+    assert {fault.partition(":")[0] for fault in faults} == {
+        "grades_right_and_wrong",
+        "leaves_the_reward_to_the_grader",
+    }

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rtl_agent.problems.patch import PatchError, apply_patch
+from rtl_agent.problems.cvdp import PatchError, apply_patch
 
 LINES = st.lists(st.sampled_from(["a", "b", "  c", "", "+d", "-e", "@@ -1 +1 @@", "\\ x"]), max_size=12)
 

@@ -6,7 +6,7 @@ from contextlib import suppress
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rtl_agent.problems.patch import PatchError, apply_patch
+from rtl_agent.problems.cvdp import PatchError, apply_patch
 
 from .strategies import any_text
 

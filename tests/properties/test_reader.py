@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rtl_agent.problems import BadRecord, NoSuchProblems, Problem, read_problems
-from rtl_agent.problems.compose import parse_env_file
+from rtl_agent.problems.harness import parse_env_file
 from rtl_agent.problems.sources import bundled_path
 
 from .strategies import any_json, any_text, drop, places, put

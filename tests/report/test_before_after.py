@@ -4,9 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from rtl_agent.report import write_report
-from rtl_agent.report.before_after import Compared, choose, compared
-from rtl_agent.report.episode import shown
-from rtl_agent.runs import RunWriter, read_run
+from rtl_agent.report.before_after import ComparedProblem, ShownAnswer, choose, compared
+from rtl_agent.runs import RolloutRecord, RunWriter, read_run
 from tests.report.example_run import CONFIG, add_step, asked
 from tests.report.test_report import Page
 
@@ -28,9 +27,10 @@ def answer(name: str, step: int, *, passed: bool) -> dict[str, Any]:
     }
 
 
-def case(name: str, before: bool, after: bool, *, family: str = "f", is_new: bool = False) -> Compared:
-    first, last = shown(answer(name, 0, passed=before)), shown(answer(name, 9, passed=after))
-    return Compared(name, family, is_new, "", first, last, None, {})
+def case(name: str, before: bool, after: bool, *, family: str = "f", is_new: bool = False) -> ComparedProblem:
+    lines = (answer(name, 0, passed=before), answer(name, 9, passed=after))
+    first, last = (ShownAnswer(RolloutRecord.from_json(line), {}) for line in lines)
+    return ComparedProblem(name, family, is_new, "", first, last, None, {})
 
 
 def write(path: Path, *, teacher: bool = True, evaluations: tuple[int, ...] = (0, 5, 10)) -> Path:
@@ -92,8 +92,8 @@ def test_the_page_names_the_interface_in_words_and_marks_what_differs(tmp_path: 
 
 def test_the_teachers_level_is_a_line_over_all_steps(tmp_path: Path) -> None:
     page = Page(write_report(write(tmp_path / "run"), curves=False).page)
-    assert "teacher, held out 0.875" in page.text
-    assert [value for name, value in page.attributes if name == "class" and value.startswith("level")] == ["level c1"]
+    assert "teacher on held-out problems 87.5 %" in page.text
+    assert [value for name, value in page.attributes if name == "class" and value.startswith("level")] == ["level c0"]
 
 
 def test_without_a_teacher_its_column_is_left_out(tmp_path: Path) -> None:

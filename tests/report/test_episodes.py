@@ -4,9 +4,15 @@ from typing import Any
 
 import pytest
 
-from rtl_agent.report.episode import shown
-from rtl_agent.report.episodes import digest
-from rtl_agent.report.svg import ticks
+from rtl_agent.prompts import Message
+from rtl_agent.report.draw import ticks
+from rtl_agent.report.episodes import Digest
+from rtl_agent.report.episodes import digest as digest_of
+from rtl_agent.runs import RolloutRecord
+
+
+def digest(lines: list[dict[str, Any]]) -> Digest:
+    return digest_of(map(RolloutRecord.from_json, lines))
 
 
 def record(step: int, reward: float, problem: str = "p", outcome: str = "") -> dict[str, Any]:
@@ -39,8 +45,8 @@ def test_examples_are_extreme_then_of_different_problems_then_late() -> None:
     records = [record(step, 1.4, "easy") for step in range(5)]
     records += [record(2, 1.4, "other"), record(3, 0.0, "hard"), record(4, 0.0, "hard"), record(1, 0.1, "odd")]
     found = digest(records)
-    assert [(episode.problem_id, episode.step) for episode in found.best] == [("easy", 4), ("other", 2), ("easy", 3)]
-    assert [(episode.problem_id, episode.step) for episode in found.worst] == [("hard", 4), ("hard", 3), ("odd", 1)]
+    assert [(one.episode.problem_id, one.step) for one in found.best] == [("easy", 4), ("other", 2), ("easy", 3)]
+    assert [(one.episode.problem_id, one.step) for one in found.worst] == [("hard", 4), ("hard", 3), ("odd", 1)]
 
 
 def test_no_episode_is_both_best_and_worst() -> None:
@@ -64,8 +70,8 @@ def test_missing_keys_are_no_error(odd: dict[str, Any]) -> None:
 
 def test_the_answer_is_the_last_message_where_it_is_not_apart() -> None:
     messages = [{"role": "user", "content": "ask"}, {"role": "assistant", "content": "answer"}]
-    episode = shown({"messages": messages})
-    assert (episode.prompt, episode.answer) == ((("user", "ask"),), "answer")
+    episode = RolloutRecord.from_json({"messages": messages}).episode
+    assert (episode.messages, episode.text) == ((Message("user", "ask"),), "answer")
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (0.0, 1.4), (-0.3, 0.7), (0, 1), (3, 1999), (0.0, 1e-7)])

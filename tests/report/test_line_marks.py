@@ -1,6 +1,6 @@
 """Marks say where a design differs from the reference, and nothing else."""
 
-from rtl_agent.report.line_marks import marked, unmarked
+from rtl_agent.report.side_by_side import marked, unmarked
 
 REFERENCE = "module m (\n  input clk,\n  output [3:0] count\n);\n  assign count = 4'd1;\nendmodule\n"
 

@@ -12,7 +12,7 @@ from tests.report.example_run import ATTACK, CONFIG, add_step, episode, write_ru
 # Every tag that the page is made of; anything else came from data.
 TAGS = {
     *("html", "head", "meta", "title", "style", "body", "h1", "h2", "h3", "h4", "p", "div", "span", "b", "article"),
-    *("section", "pre", "mark"),
+    *("section", "pre", "mark", "header"),
     *("dl", "dt", "dd", "ul", "li", "table", "thead", "tbody", "tr", "th", "td", "details", "summary"),
     *("figure", "svg", "line", "text", "polygon", "polyline", "circle"),
 }
@@ -88,7 +88,15 @@ def test_what_the_model_wrote_is_there_as_text(page: Page) -> None:
 
 
 def test_every_part_is_under_attack(page: Page) -> None:
-    for title in ("Curves", "Problems in training", "Held-out problems", "Before, after", "Best", "Worst", "Config"):
+    for title in (
+        "Curves",
+        "Problems in training",
+        "Held-out problems",
+        "Before, after",
+        "Best",
+        "Worst",
+        "Configuration",
+    ):
         assert title in page.text
 
 
@@ -99,11 +107,11 @@ def test_the_browser_is_told_to_run_and_load_nothing(page: Page) -> None:
 
 def test_curves_config_problems_and_examples(page: Page) -> None:
     for words in (
-        "Reward and its parts",
+        "Reward",
         "Pass rate",
-        "KL to the teacher",
+        "KL divergence from the teacher",
         "Entropy of the student",
-        "Seconds for each step",
+        "Duration of a step",
         "held out",
         "Problems in training",
         "Held-out problems",
@@ -113,7 +121,7 @@ def test_curves_config_problems_and_examples(page: Page) -> None:
         "(test.py:12): 3 != 4",
     ):
         assert words in page.text, words
-    assert page.text.count("What was asked") == 6
+    assert page.text.count("Prompt") == 6
 
 
 def test_png_curves_beside_the_page(run: Path) -> None:
@@ -127,7 +135,8 @@ def test_png_curves_beside_the_page(run: Path) -> None:
 def test_a_run_of_one_step(tmp_path: Path) -> None:
     report = write_report(write_run(tmp_path / "run", 1))
     page = Page(report.page)
-    assert "1 step, 1 checkpoint," in page.text
+    assert "1 step in 4 s" in page.text
+    assert "1 checkpoint, the best" in page.text
     assert {"circle", "polygon"} <= page.tags
     assert report.curves
 
@@ -145,7 +154,7 @@ def test_a_run_that_is_still_going(tmp_path: Path) -> None:
         add_step(run, 0)
         with (run.path / "metrics.jsonl").open("a") as file:
             file.write('{"step": 1, "env/all/rew')
-        assert "still going; 1 step," in Page(write_report(run.path, curves=False).page).text
+        assert "still running · 1 step in 4 s" in Page(write_report(run.path, curves=False).page).text
 
 
 def test_a_run_without_rollouts(tmp_path: Path) -> None:
@@ -165,4 +174,5 @@ def test_of_very_many_problems_families_come_first_and_problems_are_folded(tmp_p
         run.log_rollouts(0, episodes)
     page = write_report(tmp_path / "run").page.read_text()
     assert "25 problems" in page
+    assert page.index("25 problems") < page.index("<summary>50 problems")
     assert "<details><summary>50 problems</summary>" in page

@@ -1,6 +1,7 @@
 """Reading run directories, by whomever they were written, and comparing them."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from rtl_agent.runs import (
     list_runs,
     read_run,
 )
+from rtl_agent.runs.writer import command_line
 
 GRADE = Grade(
     "p_1",
@@ -131,3 +133,16 @@ def test_comparison(tmp_path: Path) -> None:
     )
     (reward,) = comparison.metrics
     assert (reward.a, reward.b, reward.change) == (MetricSummary(9.0, 4.5), MetricSummary(2.0, 2.0), -2.5)
+
+
+def test_each_start_is_kept_with_its_command(tmp_path: Path) -> None:
+    run_with(tmp_path / "run", [0.0, 0.5])
+    RunWriter.create(tmp_path / "run", {}, if_exists="resume").close()
+    run = read_run(tmp_path / "run")
+    assert [start["step"] for start in run.starts] == [0, 2]
+    assert run.command == command_line(sys.argv)
+
+
+def test_a_command_is_written_as_it_is_typed() -> None:
+    assert command_line(["/x/rtl_agent/cli/main.py", "demo", "--out", "a b"]) == "rtl-agent demo --out 'a b'"
+    assert command_line(["/usr/bin/rtl-agent", "train", "rl"]) == "rtl-agent train rl"

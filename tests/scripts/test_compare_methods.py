@@ -64,7 +64,7 @@ def test_every_method_of_the_comparison_is_a_run_that_can_be_started(compare: Mo
 
     for method in compare.METHODS:
         config = parse(method.mode, [*compare.COMMON, *method.words])
-        answers = config.batch_size * (1 if method.mode == "supervised" else config.group_size)
+        answers = config.optim.batch_size * (1 if method.mode == "supervised" else config.optim.group_size)
         assert answers == 16, method.name
 
 

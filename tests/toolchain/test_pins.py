@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from rtl_agent.problems.harness import CocotbVersion
+from rtl_agent.problems.problem import CocotbVersion
 from rtl_agent.toolchain.pins import COCOTB_VERSIONS, CVDP_PINS, requirements
 from rtl_agent.toolchain.versions import verilator_version
 

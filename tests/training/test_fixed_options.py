@@ -7,9 +7,10 @@ import pytest
 from rich.console import Console
 
 from rtl_agent.runs import RunWriter
+from rtl_agent.training.config import to_json
 from rtl_agent.training.errors import TrainingError
 from rtl_agent.training.parse import parse
-from rtl_agent.training.start import described, start
+from rtl_agent.training.start import start
 
 
 @pytest.mark.parametrize(
@@ -29,7 +30,7 @@ from rtl_agent.training.start import described, start
 )
 def test_a_run_does_not_go_on_with_other_questions_or_other_rewards(gates: Path, tmp_path: Path, changed: str) -> None:
     words = [f"cvdp_jsonl_path={gates}", f"log_path={tmp_path / 'run'}", "behavior_if_log_dir_exists=resume"]
-    config = described(parse("rl", words))
+    config = to_json(parse("rl", words))
     with RunWriter.create(tmp_path / "run", config, if_exists="raise") as run:
         before = (run.path / "config.json").read_text()
     with pytest.raises(TrainingError) as refused:

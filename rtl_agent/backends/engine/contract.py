@@ -71,7 +71,7 @@ class Example:
 
 
 @dataclass(frozen=True)
-class Passed:
+class ForwardBackwardOutput:
     """A forward (and backward) pass. `logprobs`: (N,) or (N, K) for each example, in order. Losses are token sums."""
 
     logprobs: Sequence[Floats]
@@ -95,7 +95,7 @@ class SampleRequest:
 
 
 @dataclass(frozen=True)
-class Sample:
+class SampledSequence:
     """Logprobs are those of temperature 1 over the whole vocabulary, as the trainer computes them."""
 
     tokens: Sequence[int]
@@ -124,7 +124,7 @@ class Score:
 
     logprobs: Sequence[float | None]
     topk: Sequence[Sequence[tuple[int, float]] | None] = ()
-    then: Sample | None = None  # None: the engine leaves it to `Snapshot.sample`
+    then: SampledSequence | None = None  # None: the engine leaves it to `Snapshot.sample`
 
 
 class Snapshot(Protocol):
@@ -132,7 +132,7 @@ class Snapshot(Protocol):
 
     base: str
 
-    def sample(self, request: SampleRequest) -> "Future[Sample]":
+    def sample(self, request: SampleRequest) -> "Future[SampledSequence]":
         """Queued at once; runs together with whatever else is queued. A bad request is a future that has failed."""
 
     def score(self, request: ScoreRequest) -> "Future[Score]": ...
@@ -148,7 +148,7 @@ class TrainedModel(Protocol):
 
     def forward_backward(
         self, examples: Sequence[Example], loss: LossName, config: Mapping[str, float], *, forward_only: bool = False
-    ) -> Passed:
+    ) -> ForwardBackwardOutput:
         """Gradients add up until `step`. config: ppo and cispo clip_low_threshold, clip_high_threshold; dro beta."""
 
     def step(self, adam: Adam) -> Mapping[str, float]:

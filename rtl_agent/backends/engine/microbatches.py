@@ -8,9 +8,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from rtl_agent.backends.engine.config import ModelConfig
 from rtl_agent.backends.engine.contract import EngineError, Example
 from rtl_agent.backends.engine.losses import Loss
+from rtl_agent.backends.engine.qwen3.config import ModelConfig
 
 # Padded tokens in a batch. On one core 1,024 train 13 % more tokens a second than 2,048 at 1M parameters (5,209 to
 # 4,613), 2 % more at 4.4M; 8,192 are slowest of all, for they fall out of the cache.

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from rtl_agent.backends.engine.contract import Adam, EngineError
-from rtl_agent.backends.engine.weights import Weights
+from rtl_agent.backends.engine.qwen3.weights import Weights
 
 
 class Optimizer:

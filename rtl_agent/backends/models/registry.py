@@ -15,8 +15,8 @@ from pathlib import Path
 from huggingface_hub import snapshot_download
 from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 
-from rtl_agent.backends.engine.config import ModelConfig
 from rtl_agent.backends.engine.contract import EngineError
+from rtl_agent.backends.engine.qwen3.config import ModelConfig
 
 SHIPPED = Path(__file__).parent
 TOKENIZER = SHIPPED / "tokenizer"

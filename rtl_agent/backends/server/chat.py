@@ -11,9 +11,9 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from rtl_agent.backends.engine.contract import EngineError, ModelInfo, Sample, SampleRequest, Snapshot
+from rtl_agent.backends.engine.contract import EngineError, ModelInfo, SampledSequence, SampleRequest, Snapshot
 from rtl_agent.backends.models import model_directory
-from rtl_agent.backends.server.refused import bad_request
+from rtl_agent.backends.server.errors import bad_request
 from rtl_agent.backends.server.requests import Body
 
 MOST_CHOICES = 128
@@ -127,7 +127,7 @@ def _prompt(tokenizer: Any, messages: Sequence[ChatMessage]) -> list[int]:
     return tokens
 
 
-def _said(tokenizer: Any, sample: Sample, model: ModelInfo, stops: Sequence[str]) -> str:
+def _said(tokenizer: Any, sample: SampledSequence, model: ModelInfo, stops: Sequence[str]) -> str:
     """Without what ended it: an end token, or a text to stop at."""
     tokens = list(sample.tokens)
     if tokens and tokens[-1] in model.end_tokens:

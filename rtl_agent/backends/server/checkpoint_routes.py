@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from aiohttp import web
 
 from rtl_agent.backends.server import requests
-from rtl_agent.backends.server.checkpoints import Address, Checkpoint, RunRecord, parse
+from rtl_agent.backends.server.checkpoint_store import Address, Checkpoint, RunRecord, parse
+from rtl_agent.backends.server.errors import bad_request, not_found
 from rtl_agent.backends.server.http import Handler, content
-from rtl_agent.backends.server.refused import bad_request, not_found
 from rtl_agent.backends.server.requests import read
 from rtl_agent.backends.server.service import Service
 

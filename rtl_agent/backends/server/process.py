@@ -1,6 +1,6 @@
-"""A server in a process of its own that ends with its owner. Started by `child`, told what to do on its standard input.
+"""The server's side of an embedded server: a process that ends with its owner. Started by `embedded`.
 
-The first line of the input is the settings (the key is not on the command line, where anybody could read it). The input
+The first line of its input is the settings (the key is not on the command line, where anybody could read it). The input
 stays open: its end means that the owner is gone, even if it was killed. The first line of the output is the port.
 """
 
@@ -9,6 +9,7 @@ import ctypes
 import json
 import logging
 import os
+import secrets
 import signal
 import sys
 import threading
@@ -18,11 +19,18 @@ from pathlib import Path
 from rtl_agent.backends.engine.contract import EngineError
 from rtl_agent.backends.server.sessions import SILENT_SECONDS
 
+KEY_PREFIX = "tml-"
+
+
+def new_key() -> str:
+    return KEY_PREFIX + secrets.token_urlsafe(24)
+
+
 PR_SET_PDEATHSIG = 1
 
 
 @dataclass(frozen=True)
-class Settings:
+class ServerSettings:
     key: str
     state: str
     owner: int
@@ -46,7 +54,7 @@ def die_with(owner: int) -> None:
 
 def main() -> None:
     fields = json.loads(sys.stdin.readline())
-    settings = Settings(**(fields | {"models": tuple(fields["models"])}))
+    settings = ServerSettings(**(fields | {"models": tuple(fields["models"])}))
     die_with(settings.owner)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
     try:
@@ -55,9 +63,9 @@ def main() -> None:
         sys.exit(str(error))
 
 
-async def _serve(settings: Settings) -> None:
-    from rtl_agent.backends.engine.torch_engine import TorchEngine
-    from rtl_agent.backends.server.serve import serve
+async def _serve(settings: ServerSettings) -> None:
+    from rtl_agent.backends.engine.qwen3.engine import Qwen3Engine
+    from rtl_agent.backends.server.app import serve
 
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
 
@@ -67,7 +75,7 @@ async def _serve(settings: Settings) -> None:
         loop.call_soon_threadsafe(stop.set)
 
     threading.Thread(target=watch_owner, daemon=True).start()
-    engine = TorchEngine(settings.models, device=settings.device, threads=settings.threads)
+    engine = Qwen3Engine(settings.models, device=settings.device, threads=settings.threads)
     for name in settings.models:  # a model that cannot be read is better said now
         engine.base_snapshot(name).close()
     await serve(

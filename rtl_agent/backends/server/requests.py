@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
-from rtl_agent.backends.server.refused import bad_request
+from rtl_agent.backends.server.errors import bad_request
 
 
 class Body(BaseModel):
@@ -107,7 +107,7 @@ class SamplingFields(Body):
     top_p: float = Field(1.0, gt=0, le=1)
 
 
-class Sample(Body):
+class SampleBody(Body):
     sampling_session_id: str
     seq_id: int
     num_samples: int = Field(1, ge=1, le=1024)

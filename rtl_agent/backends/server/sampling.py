@@ -11,20 +11,20 @@ from tinker.proto import tinker_public_pb2 as pb
 from rtl_agent.backends.engine.contract import (
     EngineError,
     ModelInfo,
-    Sample,
+    SampledSequence,
     SampleRequest,
     Score,
     ScoreRequest,
     Snapshot,
 )
 from rtl_agent.backends.server import requests
-from rtl_agent.backends.server.answer import PROTOBUF, Answer
+from rtl_agent.backends.server.futures import PROTOBUF, Payload
 from rtl_agent.backends.server.tensors import check_vocabulary
 
 NO_LOGPROB = -99999.0  # the SDK's mark for a place of a top-k matrix that holds nothing
 
 
-async def sample(body: requests.Sample, snapshot: Snapshot, model: ModelInfo) -> Answer:
+async def sample(body: requests.SampleBody, snapshot: Snapshot, model: ModelInfo) -> Payload:
     asked = _sample_requests(body, model)
     score = _score_request(body, asked)
     if score and score.then:
@@ -38,11 +38,11 @@ async def sample(body: requests.Sample, snapshot: Snapshot, model: ModelInfo) ->
     return _answer(body, samples, await scoring if scoring else None)
 
 
-async def _sampled(snapshot: Snapshot, request: SampleRequest) -> Sample:
+async def _sampled(snapshot: Snapshot, request: SampleRequest) -> SampledSequence:
     return await asyncio.wrap_future(snapshot.sample(request))
 
 
-def _sample_requests(body: requests.Sample, model: ModelInfo) -> list[SampleRequest]:
+def _sample_requests(body: requests.SampleBody, model: ModelInfo) -> list[SampleRequest]:
     if body.target_prompt_logprobs is not None or body.prompt_alt_tokens_k:
         raise EngineError("target_prompt_logprobs and prompt_alt_tokens_k are not supported; topk_prompt_logprobs is")
     prompt = _prompt(body.prompt, model)
@@ -100,7 +100,7 @@ def _stops(stop: str | list[int] | list[str] | None, model: ModelInfo) -> tuple[
     return frozenset(token for token in stop if isinstance(token, int)), texts
 
 
-def _score_request(body: requests.Sample, asked: Sequence[SampleRequest]) -> ScoreRequest | None:
+def _score_request(body: requests.SampleBody, asked: Sequence[SampleRequest]) -> ScoreRequest | None:
     if not body.prompt_logprobs and not body.topk_prompt_logprobs:
         return None
     prompt, last = asked[0].prompt, body.prompt_logprobs_last_n
@@ -110,7 +110,7 @@ def _score_request(body: requests.Sample, asked: Sequence[SampleRequest]) -> Sco
     return ScoreRequest(prompt, body.topk_prompt_logprobs, last, asked[0] if one_token else None)
 
 
-def _answer(body: requests.Sample, samples: Sequence[Sample], score: Score | None) -> Answer:
+def _answer(body: requests.SampleBody, samples: Sequence[SampledSequence], score: Score | None) -> Payload:
     response = pb.SampleResponse()
     for one in samples:
         sequence = response.sequences.add(
@@ -128,7 +128,7 @@ def _answer(body: requests.Sample, samples: Sequence[Sample], score: Score | Non
         if body.topk_prompt_logprobs:
             rows = [None] * before + list(score.topk)
             response.topk_prompt_logprobs.CopyFrom(_top(rows, body.topk_prompt_logprobs))
-    return Answer(response.SerializeToString(), PROTOBUF)
+    return Payload(response.SerializeToString(), PROTOBUF)
 
 
 def _top(rows: Sequence[Sequence[tuple[int, float]] | None], k: int) -> pb.TopkLogprobs:

@@ -1,11 +1,15 @@
-"""Clients: each has a session that lives as long as its heartbeat."""
+"""Clients' sessions, which live as long as their heartbeat, and the sampling sessions that belong to them."""
 
+import asyncio
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from rtl_agent.backends.server.refused import Refused, not_found
+from rtl_agent.backends.engine.contract import EngineError, Snapshot
+from rtl_agent.backends.server.errors import RequestError, not_found
 
 SILENT_SECONDS = 300.0  # the SDK sends a heartbeat every 10 s
 
@@ -32,7 +36,7 @@ class Sessions:
     def hear(self, session_id: str) -> Session:
         """The session, known to be alive now."""
         if session_id in self._finished:
-            raise Refused(410, f"session {session_id} has ended: its client closed it or was silent for too long")
+            raise RequestError(410, f"session {session_id} has ended: its client closed it or was silent for too long")
         session = self._sessions.get(session_id)
         if session is None:
             raise not_found(
@@ -54,3 +58,97 @@ class Sessions:
 
     def silent(self, now: float) -> list[str]:
         return [s.id for s in self._sessions.values() if now - s.heard_at > self._silent_seconds]
+
+
+# The SDK never says that a sampling client is no longer needed, and a trainer makes one at each step. Of a client's
+# samplers so many stay in memory, those used last.
+KEPT = 8
+
+
+@dataclass(eq=False)
+class SamplingSession:
+    """`load` is absent where weights are nowhere but in memory: such a sampler, once freed, is gone."""
+
+    id: str
+    session_id: str
+    base: str
+    model_path: str | None = None
+    load: Callable[[], Snapshot] | None = None
+    snapshot: Snapshot | None = None
+    in_use: int = 0
+    used_at: float = field(default_factory=time.monotonic)
+    loading: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+class SamplingSessions:
+    def __init__(self, kept: int = KEPT) -> None:
+        self._samplers: dict[str, SamplingSession] = {}
+        self._kept = kept
+        self._loader = ThreadPoolExecutor(1, thread_name_prefix="loader")
+
+    def add(self, sampler: SamplingSession) -> None:
+        self._samplers[sampler.id] = sampler
+        self._free_old(sampler.session_id)
+
+    def get(self, sampler_id: str) -> SamplingSession:
+        sampler = self._samplers.get(sampler_id)
+        if sampler is None:
+            raise not_found(
+                f"this server knows no sampler {sampler_id}: the server was started anew, or its client has ended. "
+                "Make a new sampling client from a saved path."
+            )
+        return sampler
+
+    def find(self, sampler_id: str) -> SamplingSession | None:
+        return self._samplers.get(sampler_id)
+
+    def of_session(self, session_id: str) -> list[SamplingSession]:
+        return [sampler for sampler in self._samplers.values() if sampler.session_id == session_id]
+
+    @asynccontextmanager
+    async def use(self, sampler: SamplingSession) -> AsyncIterator[Snapshot]:
+        sampler.in_use += 1
+        try:
+            yield await self.open(sampler)
+        finally:
+            sampler.in_use -= 1
+            sampler.used_at = time.monotonic()
+
+    async def open(self, sampler: SamplingSession) -> Snapshot:
+        async with sampler.loading:
+            if sampler.snapshot is None:
+                if sampler.load is None:
+                    raise EngineError(
+                        f"sampler {sampler.id} was freed: the {self._kept} samplers a client used last are kept. "
+                        "Save weights by name with save_weights_for_sampler to sample from them at any time."
+                    )
+                loop = asyncio.get_running_loop()
+                sampler.snapshot = await loop.run_in_executor(self._loader, sampler.load)
+                self._free_old(sampler.session_id)
+            return sampler.snapshot
+
+    def _free_old(self, session_id: str) -> None:
+        loaded = [sampler for sampler in self.of_session(session_id) if sampler.snapshot is not None]
+        loaded.sort(key=lambda sampler: sampler.used_at, reverse=True)
+        for sampler in loaded[self._kept :]:
+            if not sampler.in_use:
+                _free(sampler)
+
+    def drop_session(self, session_id: str) -> None:
+        for sampler in self.of_session(session_id):
+            del self._samplers[sampler.id]
+            _free(sampler)
+
+    def loaded(self) -> int:
+        return sum(sampler.snapshot is not None for sampler in self._samplers.values())
+
+    def close(self) -> None:
+        for session_id in {sampler.session_id for sampler in self._samplers.values()}:
+            self.drop_session(session_id)
+        self._loader.shutdown(wait=False, cancel_futures=True)
+
+
+def _free(sampler: SamplingSession) -> None:
+    if sampler.snapshot is not None:
+        sampler.snapshot.close()
+        sampler.snapshot = None

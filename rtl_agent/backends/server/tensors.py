@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from tinker.proto import tinker_public_pb2 as pb
 
-from rtl_agent.backends.engine.contract import EngineError, Example, Ints, ModelInfo, Passed
-from rtl_agent.backends.server.answer import PROTOBUF, Answer
+from rtl_agent.backends.engine.contract import EngineError, Example, ForwardBackwardOutput, Ints, ModelInfo
+from rtl_agent.backends.server.futures import PROTOBUF, Payload
 
 MOST_COLUMNS = 4096  # a few bytes of CSR must not ask for gigabytes
 DTYPES: Mapping[int, str] = {pb.DTYPE_FLOAT32: "<f4", pb.DTYPE_INT64: "<i8", pb.DTYPE_INT32: "<i4"}
@@ -117,14 +117,14 @@ def _widened(array: NDArray[np.generic]) -> NDArray[np.generic]:
     return array.astype(np.int64 if np.issubdtype(array.dtype, np.integer) else np.float32)
 
 
-def passed_answer(passed: Passed) -> Answer:
+def forward_backward_payload(passed: ForwardBackwardOutput) -> Payload:
     output = pb.ForwardBackwardOutput(loss_fn_output_type="ArrayRecord")
     for trailing, group in groupby(passed.logprobs, key=lambda logprobs: logprobs.shape[1:]):
         _add_record(output, trailing, list(group))
     output.metrics["loss:sum"] = passed.loss_sum
     for name, value in _metrics(passed.metrics):
         output.metrics[name] = value
-    return Answer(output.SerializeToString(), PROTOBUF)
+    return Payload(output.SerializeToString(), PROTOBUF)
 
 
 def _add_record(

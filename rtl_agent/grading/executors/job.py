@@ -16,6 +16,7 @@ class GradeJob:
     problem: Problem
     submission: Submission
     seed: int
+    terms: tuple[str, ...] = ()  # reward terms to ask, by name
     simulate: bool = True  # False: nothing rests on the tests, so the design is only compiled
 
 

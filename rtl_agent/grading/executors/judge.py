@@ -2,12 +2,14 @@
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 from rtl_agent.grading.exact import ServiceRun
 from rtl_agent.grading.executors.job import GradeJob
 from rtl_agent.grading.grade import Diagnostic, Grade, Outcome, Stage, StageName
 from rtl_agent.grading.interface_stage import InterfaceStage
 from rtl_agent.grading.paths import Judged, Path, Paths
+from rtl_agent.grading.reward_terms import JudgedSubmission, measure
 from rtl_agent.grading.syntax import SyntaxReport
 from rtl_agent.sandbox import Sandbox
 from rtl_agent.toolchain import Toolchain
@@ -19,6 +21,7 @@ class Judge:
     def __init__(
         self, sandbox: Sandbox, toolchain: Toolchain, *, jobs: int, timeout_seconds: float, path: Path
     ) -> None:
+        self._sandbox = sandbox
         self._toolchain = toolchain
         self._paths = Paths(sandbox, toolchain, jobs=jobs, timeout_seconds=timeout_seconds, path=path)
         self._interface = InterfaceStage(sandbox, toolchain)
@@ -46,7 +49,7 @@ class Judge:
         found += [line for run in runs for line in run.diagnostics]
         found += [line for line in slang if not syntax.passed or line.severity == "error"]
         cpu = compiled.cpu_seconds + sum(run.cpu_seconds for run in runs)
-        return Grade(
+        grade = Grade(
             problem_id=problem.id,
             outcome=outcome,
             stages=(Stage(StageName.FORMAT, True, 1.0, submission.refused), interface, syntax, tests),
@@ -67,6 +70,10 @@ class Judge:
             readable=tuple(dict.fromkeys(path for run in runs for path in run.verdict.readable)),
             log=next((run.log for run in runs if not run.verdict.passed), ""),
         )
+        if not job.terms:
+            return grade
+        judged_submission = JudgedSubmission(problem, submission, grade, self._sandbox, self._toolchain)
+        return replace(grade, terms=await measure(job.terms, judged_submission))
 
 
 def _syntax_stage(compiled: SyntaxReport, runs: Sequence[ServiceRun]) -> Stage:

@@ -9,12 +9,13 @@ from rtl_agent.grading.executors.job import ExecutorFault, GradeJob, error_grade
 from rtl_agent.grading.executors.judge import Judge
 from rtl_agent.grading.grade import Grade
 from rtl_agent.grading.paths import Path
+from rtl_agent.grading.reward_terms import RewardTermFault
 from rtl_agent.problems import CocotbVersion
 from rtl_agent.sandbox import BubblewrapSandbox, Sandbox, SandboxError
 from rtl_agent.toolchain import Toolchain, ToolMissing, find_toolchain
 
 _TRIES = 2  # an infrastructure fault is tried again once
-FAULTS = (SandboxError, ToolMissing, OSError)
+FAULTS = (SandboxError, ToolMissing, OSError, RewardTermFault)
 
 
 class LocalExecutor:

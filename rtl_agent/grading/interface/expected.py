@@ -11,7 +11,7 @@ from rtl_agent.grading.interface.evaluate import BudgetSpent
 from rtl_agent.grading.interface.notes import Notes
 from rtl_agent.grading.interface.trace import Trace
 from rtl_agent.grading.interface.values import UNKNOWN, Function, Handle, Module, Seq, Value
-from rtl_agent.problems.harness import Harness, Service
+from rtl_agent.problems.problem import Harness, Service
 
 NOT_PYTHON = {"verilator", "yosys", "iverilog"}
 SKIPPING = {"skip", "expect_fail", "expect_error"}

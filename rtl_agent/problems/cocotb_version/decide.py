@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from rtl_agent.problems.cocotb_version.find import signs_in
 from rtl_agent.problems.cocotb_version.table import BY_NAME, ONE, TWO, Sign, Weight
-from rtl_agent.problems.harness import CocotbVersion
+from rtl_agent.problems.problem import CocotbVersion
 
 
 @dataclass(frozen=True)

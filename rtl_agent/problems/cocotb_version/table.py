@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 
-from rtl_agent.problems.harness import CocotbVersion
+from rtl_agent.problems.problem import CocotbVersion
 
 ONE, TWO = CocotbVersion.V1, CocotbVersion.V2
 

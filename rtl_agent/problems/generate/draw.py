@@ -11,8 +11,9 @@ from rtl_agent.problems.generate.families import FAMILIES
 from rtl_agent.problems.generate.family import AnyFamily
 from rtl_agent.problems.generate.instance import Instance
 from rtl_agent.problems.generate.spec import CLOCK, RESET, Clocking, Spec
-from rtl_agent.problems.problem import Problem
+from rtl_agent.problems.problem import NoSuchProblems, Problem
 from rtl_agent.problems.select import Split
+from rtl_agent.registry import did_you_mean
 
 HELD_OUT_SHARE = 0.2  # of the parameters, and of the names
 T = TypeVar("T")
@@ -21,7 +22,7 @@ TRAINED = tuple(name for name, family in FAMILIES.items() if not family.held_out
 HELD_OUT_WHOLE = tuple(name for name, family in FAMILIES.items() if family.held_out)
 
 
-class UnknownFamily(ValueError):
+class UnknownFamily(NoSuchProblems):
     """No family has this name, or it is never trained on."""
 
 
@@ -38,7 +39,9 @@ def instances(
     chosen = tuple(families) or TRAINED
     for name in chosen:
         if name not in FAMILIES:
-            raise UnknownFamily(f"there is no family {name!r}; there are: {', '.join(FAMILIES)}")
+            raise UnknownFamily(
+                f"there is no family {name!r}{did_you_mean(name, FAMILIES)}; there are: {', '.join(FAMILIES)}"
+            )
         if side is Split.TRAIN and FAMILIES[name].held_out:
             raise UnknownFamily(
                 f"the family {name!r} is held out whole; ask for it with split={Split.HELD_OUT.value!r}"

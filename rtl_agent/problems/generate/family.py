@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any, ClassVar, Generic
 
-from rtl_agent.problems.generate.spec import CLOCK, RESET, C, Port, Spec, Values
-from rtl_agent.problems.generate.wording import Wording
+from rtl_agent.problems.generate.spec import CLOCK, RESET, C, Port, Spec, Values, Wording
 
 State = Mapping[str, int]
 

@@ -9,7 +9,7 @@ from rtl_agent.envs.env import ProblemGroupBuilder
 from rtl_agent.envs.episode_config import AGENTIC, EpisodeConfig
 from rtl_agent.envs.session import ToolResult
 from rtl_agent.problems import Kind, Problem, load_problems
-from rtl_agent.problems.generate.as_workspace import SPECIFICATION, as_workspace
+from rtl_agent.problems.generate import SPECIFICATION, as_workspace
 from rtl_agent.training.pretrain.batches import Pair
 
 SYSTEM, RENDERER, MODEL = "short", "rtl_agent", "rtl-agent/student"

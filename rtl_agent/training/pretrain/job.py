@@ -10,12 +10,11 @@ from typing import Any
 import torch
 from torch.nn import functional as F
 
-from rtl_agent.backends.engine.base import BaseModel
-from rtl_agent.backends.engine.config import ModelConfig
 from rtl_agent.backends.engine.contract import Lora
-from rtl_agent.backends.engine.network import hidden_states, rope_table
-from rtl_agent.backends.engine.parameters import Parameters
-from rtl_agent.backends.engine.weights import HEAD, Weights, random_weights, write_model
+from rtl_agent.backends.engine.qwen3.config import ModelConfig
+from rtl_agent.backends.engine.qwen3.network import BaseModel, hidden_states, rope_table
+from rtl_agent.backends.engine.qwen3.parameters import Parameters
+from rtl_agent.backends.engine.qwen3.weights import HEAD, Weights, random_weights, write_model
 from rtl_agent.training.pretrain.batches import Batch, Pair, batched
 from rtl_agent.training.pretrain.muon import MuonAdamW, Rates
 

@@ -7,9 +7,9 @@ import pytest
 import torch
 from transformers import Qwen3ForCausalLM
 
-from rtl_agent.backends.engine.config import ModelConfig
-from rtl_agent.backends.engine.torch_engine import TorchEngine
-from rtl_agent.backends.engine.weights import random_weights, write_model
+from rtl_agent.backends.engine.qwen3.config import ModelConfig
+from rtl_agent.backends.engine.qwen3.engine import Qwen3Engine
+from rtl_agent.backends.engine.qwen3.weights import random_weights, write_model
 
 CONFIG = ModelConfig(
     vocabulary=97, width=48, layers=2, feed_forward=80, heads=4, kv_heads=2, head_dim=16, context=512, tied=True
@@ -34,7 +34,7 @@ def reference(small: str) -> Qwen3ForCausalLM:
 
 
 @pytest.fixture
-def engine() -> Iterator[TorchEngine]:
-    engine = TorchEngine(())
+def engine() -> Iterator[Qwen3Engine]:
+    engine = Qwen3Engine(())
     yield engine
     engine.close()

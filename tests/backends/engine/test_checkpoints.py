@@ -1,4 +1,4 @@
-"""Checkpoints: exact, whole or absent, and only into what they came from."""
+"""CheckpointStore: exact, whole or absent, and only into what they came from."""
 
 import resource
 from pathlib import Path
@@ -8,10 +8,10 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from rtl_agent.backends.engine.checkpoints import saved_lora
 from rtl_agent.backends.engine.contract import Adam, EngineError, Example, Lora, SampleRequest
-from rtl_agent.backends.engine.torch_engine import TorchEngine
-from rtl_agent.backends.engine.trained import TorchModel
+from rtl_agent.backends.engine.qwen3.checkpoints import saved_lora
+from rtl_agent.backends.engine.qwen3.engine import Qwen3Engine
+from rtl_agent.backends.engine.qwen3.trained_model import Qwen3TrainedModel
 
 RNG = np.random.default_rng(0)
 BATCHES = [
@@ -23,7 +23,7 @@ BATCHES = [
 ]
 
 
-def _train(model: TorchModel, batches: list[list[Example]]) -> list[float]:
+def _train(model: Qwen3TrainedModel, batches: list[list[Example]]) -> list[float]:
     losses = []
     for batch in batches:
         losses.append(model.forward_backward(batch, "cross_entropy", {}).loss_sum)
@@ -32,7 +32,7 @@ def _train(model: TorchModel, batches: list[list[Example]]) -> list[float]:
 
 
 @pytest.mark.parametrize("lora", [Lora(rank=0), Lora(rank=4)], ids=["all weights", "adapter"])
-def test_a_resumed_run_goes_on_bit_for_bit(engine: TorchEngine, small: str, lora: Lora, tmp_path: Path) -> None:
+def test_a_resumed_run_goes_on_bit_for_bit(engine: Qwen3Engine, small: str, lora: Lora, tmp_path: Path) -> None:
     model = engine.create(small, lora)
     _train(model, BATCHES[:3])
     model.save(tmp_path / "kept", optimizer=True)
@@ -47,7 +47,7 @@ def test_a_resumed_run_goes_on_bit_for_bit(engine: TorchEngine, small: str, lora
 
 
 @pytest.mark.parametrize("lora", [Lora(rank=0), Lora(rank=4)], ids=["all weights", "adapter"])
-def test_a_saved_snapshot_samples_as_the_live_one(engine: TorchEngine, small: str, lora: Lora, tmp_path: Path) -> None:
+def test_a_saved_snapshot_samples_as_the_live_one(engine: Qwen3Engine, small: str, lora: Lora, tmp_path: Path) -> None:
     model = engine.create(small, lora)
     _train(model, BATCHES)
     model.save(tmp_path / "kept", optimizer=False)
@@ -56,14 +56,14 @@ def test_a_saved_snapshot_samples_as_the_live_one(engine: TorchEngine, small: st
     assert saved == model.snapshot().sample(request).result(timeout=60)
 
 
-def test_an_adapter_carries_the_names_that_peft_reads(engine: TorchEngine, small: str, tmp_path: Path) -> None:
+def test_an_adapter_carries_the_names_that_peft_reads(engine: Qwen3Engine, small: str, tmp_path: Path) -> None:
     engine.create(small, Lora(rank=4)).save(tmp_path / "kept", optimizer=False)
     names = load_file(tmp_path / "kept" / "adapter_model.safetensors")
     assert names["base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight"].shape == (4, 48)
     assert names["base_model.model.lm_head.lora_B.weight"].shape == (97, 4)
 
 
-def test_saving_again_replaces_what_was_there(engine: TorchEngine, small: str, tmp_path: Path) -> None:
+def test_saving_again_replaces_what_was_there(engine: Qwen3Engine, small: str, tmp_path: Path) -> None:
     model = engine.create(small, Lora(rank=4))
     model.save(tmp_path / "kept", optimizer=True)
     _train(model, BATCHES)
@@ -73,7 +73,7 @@ def test_saving_again_replaces_what_was_there(engine: TorchEngine, small: str, t
         model.load(tmp_path / "kept", optimizer=True)
 
 
-def test_a_full_disk_leaves_nothing_half_written(engine: TorchEngine, small: str, tmp_path: Path) -> None:
+def test_a_full_disk_leaves_nothing_half_written(engine: Qwen3Engine, small: str, tmp_path: Path) -> None:
     model = engine.create(small, Lora(rank=0))
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))  # a write beyond it fails as one on a full disk does
@@ -86,7 +86,7 @@ def test_a_full_disk_leaves_nothing_half_written(engine: TorchEngine, small: str
     model.save(tmp_path / "kept", optimizer=True)
 
 
-def test_what_does_not_fit_is_refused_and_changes_nothing(engine: TorchEngine, small: str, tmp_path: Path) -> None:
+def test_what_does_not_fit_is_refused_and_changes_nothing(engine: Qwen3Engine, small: str, tmp_path: Path) -> None:
     engine.create(small, Lora(rank=4)).save(tmp_path / "four", optimizer=True)
     model = engine.create(small, Lora(rank=8))
     before = model.forward_backward(BATCHES[0], "cross_entropy", {}, forward_only=True).loss_sum
@@ -102,7 +102,7 @@ def test_what_does_not_fit_is_refused_and_changes_nothing(engine: TorchEngine, s
     assert model.forward_backward(BATCHES[0], "cross_entropy", {}, forward_only=True).loss_sum == before
 
 
-def test_loading_drops_gradients_that_had_added_up(engine: TorchEngine, small: str, tmp_path: Path) -> None:
+def test_loading_drops_gradients_that_had_added_up(engine: Qwen3Engine, small: str, tmp_path: Path) -> None:
     model = engine.create(small, Lora(rank=4))
     model.save(tmp_path / "kept", optimizer=True)
     model.forward_backward(BATCHES[0], "cross_entropy", {})

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rtl_agent.backends.engine.contract import Sample, SampleRequest, ScoreRequest
-from rtl_agent.backends.engine.sampler import BATCHES, ROWS, Sampler
-from rtl_agent.backends.engine.tile import BLOCK
-from rtl_agent.backends.engine.torch_engine import TorchEngine
+from rtl_agent.backends.engine.contract import SampledSequence, SampleRequest, ScoreRequest
+from rtl_agent.backends.engine.qwen3.engine import Qwen3Engine
+from rtl_agent.backends.engine.qwen3.kv_cache import BLOCK
+from rtl_agent.backends.engine.qwen3.snapshot import BATCHES, ROWS, Qwen3Snapshot
 from tests.backends.engine.conftest import CONFIG
 
 
@@ -31,13 +31,13 @@ def _requests(vocabulary: int, count: int) -> list[SampleRequest]:
     ]
 
 
-def _together(snapshot: Sampler, requests: list[SampleRequest]) -> list[Sample]:
+def _together(snapshot: Qwen3Snapshot, requests: list[SampleRequest]) -> list[SampledSequence]:
     return [future.result(timeout=120) for future in [snapshot.sample(request) for request in requests]]
 
 
 @pytest.mark.parametrize("name", ["small", "rtl-agent/student"])
 def test_alone_together_and_shuffled_are_equal_bit_for_bit(
-    engine: TorchEngine, small: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    engine: Qwen3Engine, small: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     base = small if name == "small" else name
@@ -56,7 +56,7 @@ def test_alone_together_and_shuffled_are_equal_bit_for_bit(
             assert alone.sample(request).result(timeout=120) == together[i]
 
 
-def test_scores_do_not_depend_on_what_else_is_queued(engine: TorchEngine, small: str) -> None:
+def test_scores_do_not_depend_on_what_else_is_queued(engine: Qwen3Engine, small: str) -> None:
     rng = np.random.default_rng(2)
     requests = [ScoreRequest(rng.integers(0, CONFIG.vocabulary, n).tolist(), topk=4) for n in (3, 150, 150, 77)]
     busy = engine.base_snapshot(small)

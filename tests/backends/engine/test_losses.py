@@ -9,7 +9,7 @@ from torch import Tensor
 from transformers import Qwen3ForCausalLM
 
 from rtl_agent.backends.engine.contract import EngineError, Example, Lora, LossName
-from rtl_agent.backends.engine.torch_engine import TorchEngine
+from rtl_agent.backends.engine.qwen3.engine import Qwen3Engine
 from tests.backends.engine.conftest import CONFIG
 
 Rows = Mapping[str, Tensor]
@@ -50,7 +50,7 @@ def _expected(
 
 
 def _compare(
-    engine: TorchEngine,
+    engine: Qwen3Engine,
     small: str,
     reference: Qwen3ForCausalLM,
     examples: list[Example],
@@ -110,7 +110,7 @@ def _dro(beta: float) -> Callable[[Tensor, Rows], Tensor]:
 )
 @pytest.mark.parametrize("mask", [False, True], ids=["no mask", "mask"])
 def test_policy_losses_are_those_of_the_tinker_api(
-    engine: TorchEngine,
+    engine: Qwen3Engine,
     small: str,
     reference: Qwen3ForCausalLM,
     loss: LossName,
@@ -123,7 +123,7 @@ def test_policy_losses_are_those_of_the_tinker_api(
 
 @pytest.mark.parametrize("shape", [(), (1,), (6,)], ids=["one target", "one in a row", "six soft targets"])
 def test_cross_entropy_takes_one_target_or_weighted_ones(
-    engine: TorchEngine, small: str, reference: Qwen3ForCausalLM, shape: tuple[int, ...]
+    engine: Qwen3Engine, small: str, reference: Qwen3ForCausalLM, shape: tuple[int, ...]
 ) -> None:
     rng = np.random.default_rng(6)
     examples = [
@@ -140,12 +140,12 @@ def test_cross_entropy_takes_one_target_or_weighted_ones(
 
 
 def test_logits_too_many_to_keep_give_the_same_gradients(
-    engine: TorchEngine, small: str, monkeypatch: pytest.MonkeyPatch
+    engine: Qwen3Engine, small: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole, parts = engine.create(small, Lora(rank=4)), engine.create(small, Lora(rank=4))
     examples = _policy_examples(mask=False)
     whole.forward_backward(examples, "ppo", {})
-    monkeypatch.setattr("rtl_agent.backends.engine.target_logprobs.MAX_LOGITS", 50 * CONFIG.vocabulary)
+    monkeypatch.setattr("rtl_agent.backends.engine.losses.MAX_LOGITS", 50 * CONFIG.vocabulary)
     parts.forward_backward(examples, "ppo", {})
     assert whole.gradients is not None
     assert parts.gradients is not None
@@ -153,7 +153,7 @@ def test_logits_too_many_to_keep_give_the_same_gradients(
         torch.testing.assert_close(parts.gradients[name], gradient, atol=1e-4, rtol=1e-3)
 
 
-def test_a_setting_the_loss_does_not_have_is_refused(engine: TorchEngine, small: str) -> None:
+def test_a_setting_the_loss_does_not_have_is_refused(engine: Qwen3Engine, small: str) -> None:
     model = engine.create(small, Lora(rank=4))
     with pytest.raises(EngineError, match=r"'ppo' has no setting 'beta' \(it has: clip_low_threshold"):
         model.forward_backward(_policy_examples(mask=False), "ppo", {"beta": 1.0})

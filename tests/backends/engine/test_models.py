@@ -8,7 +8,7 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoConfig, AutoTokenizer
 
 from rtl_agent.backends.engine.contract import EngineError, SampleRequest
-from rtl_agent.backends.engine.torch_engine import TorchEngine
+from rtl_agent.backends.engine.qwen3.engine import Qwen3Engine
 from rtl_agent.backends.models import OWN, model_directory, registry
 
 
@@ -29,7 +29,7 @@ def test_a_model_directory_has_tokenizer_and_configuration() -> None:
 
 
 def test_the_engine_offers_them_with_their_sizes() -> None:
-    engine = TorchEngine()
+    engine = Qwen3Engine()
     sizes = {info.name: info.parameters for info in engine.models()}
     assert 0.9e6 < sizes["rtl-agent/student"] < 1.3e6
     assert 2e6 < sizes["rtl-agent/teacher"] < 5.5e6
@@ -76,6 +76,6 @@ def test_an_unknown_name_says_what_there_is() -> None:
 
 def test_an_unknown_device_is_refused() -> None:
     with pytest.raises(EngineError, match="no device"):
-        TorchEngine((), device="meta")
+        Qwen3Engine((), device="meta")
     with pytest.raises(EngineError, match="no device"):
-        TorchEngine((), device="tpu9")
+        Qwen3Engine((), device="tpu9")

@@ -9,11 +9,11 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import Qwen3ForCausalLM
 
-from rtl_agent.backends.engine.base import read_base
-from rtl_agent.backends.engine.config import ModelConfig
 from rtl_agent.backends.engine.contract import EngineError
-from rtl_agent.backends.engine.frozen import FrozenModel
-from rtl_agent.backends.engine.weights import random_weights, write_model
+from rtl_agent.backends.engine.qwen3.config import ModelConfig
+from rtl_agent.backends.engine.qwen3.inference_model import InferenceModel
+from rtl_agent.backends.engine.qwen3.network import read_base
+from rtl_agent.backends.engine.qwen3.weights import random_weights, write_model
 from tests.backends.engine.conftest import CONFIG
 
 CPU = torch.device("cpu")
@@ -29,7 +29,7 @@ def test_logits_are_those_of_transformers(config: ModelConfig, tmp_path: Path) -
     theirs = Qwen3ForCausalLM.from_pretrained(tmp_path, dtype=torch.float32)
     tokens = torch.randint(0, config.vocabulary, (70,), generator=torch.Generator().manual_seed(0))
     base = read_base("x", tmp_path, CPU)
-    ours = FrozenModel(base, dict(base.weights))
+    ours = InferenceModel(base, dict(base.weights))
     with torch.no_grad():
         logits = ours.hidden(tokens) @ ours.head
         expected = theirs(tokens[None]).logits[0]

@@ -13,17 +13,16 @@ from transformers import Qwen3ForCausalLM
 from transformers.convert_slow_tokenizer import bytes_to_unicode
 
 from rtl_agent.backends.engine.contract import Adam, EngineError, Example, Lora, SampleRequest, ScoreRequest
-from rtl_agent.backends.engine.noise import uniforms
-from rtl_agent.backends.engine.stops import TextWatch
-from rtl_agent.backends.engine.tokenizer import Decoder
-from rtl_agent.backends.engine.torch_engine import TorchEngine
-from rtl_agent.backends.engine.weights import random_weights, write_model
+from rtl_agent.backends.engine.qwen3.engine import Qwen3Engine
+from rtl_agent.backends.engine.qwen3.weights import random_weights, write_model
+from rtl_agent.backends.engine.stop_conditions import StopTexts, TokenDecoder
+from rtl_agent.backends.engine.token_sampling import uniforms
 from tests.backends.engine.conftest import CONFIG
 
 PROMPT = [5, 9, 2, 44, 71, 3]
 
 
-def test_greedy_samples_are_those_of_transformers(engine: TorchEngine, small: str, reference: Qwen3ForCausalLM) -> None:
+def test_greedy_samples_are_those_of_transformers(engine: Qwen3Engine, small: str, reference: Qwen3ForCausalLM) -> None:
     prompt = np.random.default_rng(1).integers(0, CONFIG.vocabulary, 120).tolist()
     sample = engine.base_snapshot(small).sample(SampleRequest(prompt, 40, seed=0, temperature=0)).result(timeout=60)
     theirs = reference.generate(torch.tensor([prompt]), max_new_tokens=40, do_sample=False, eos_token_id=None)
@@ -34,7 +33,7 @@ def test_greedy_samples_are_those_of_transformers(engine: TorchEngine, small: st
 @pytest.mark.parametrize("rank", [0, 8])
 @pytest.mark.parametrize("temperature", [0.0, 0.6, 1.0])
 def test_logprobs_are_the_trainers_at_temperature_one(
-    engine: TorchEngine, small: str, rank: int, temperature: float
+    engine: Qwen3Engine, small: str, rank: int, temperature: float
 ) -> None:
     model = engine.create(small, Lora(rank=rank))
     tokens = np.random.default_rng(8).integers(0, CONFIG.vocabulary, 60)
@@ -54,7 +53,7 @@ def test_logprobs_are_the_trainers_at_temperature_one(
     np.testing.assert_allclose(passed.logprobs[0], np.array(scored.logprobs[1:], dtype=np.float64), atol=1e-4)
 
 
-def test_a_snapshot_does_not_follow_later_steps(engine: TorchEngine, small: str) -> None:
+def test_a_snapshot_does_not_follow_later_steps(engine: Qwen3Engine, small: str) -> None:
     for rank in (0, 4):
         model = engine.create(small, Lora(rank=rank))
         snapshot = model.snapshot()
@@ -67,7 +66,7 @@ def test_a_snapshot_does_not_follow_later_steps(engine: TorchEngine, small: str)
         assert model.snapshot().sample(request).result(timeout=60).logprobs != before.logprobs
 
 
-def test_tokens_come_as_often_as_their_probability_says(engine: TorchEngine, small: str) -> None:
+def test_tokens_come_as_often_as_their_probability_says(engine: Qwen3Engine, small: str) -> None:
     snapshot = engine.base_snapshot(small)
     top = snapshot.sample(SampleRequest(PROMPT, 1, seed=0, topk_logprobs=CONFIG.vocabulary)).result(timeout=60).topk[0]
     count, temperature = 1500, 0.5
@@ -100,7 +99,7 @@ def test_seed_and_position_make_the_noise() -> None:
     assert abs(np.corrcoef(table[:, :-1].ravel(), table[:, 1:].ravel())[0, 1]) < 0.05
 
 
-def test_a_stop_token_ends_the_sample_and_is_part_of_it(engine: TorchEngine, small: str) -> None:
+def test_a_stop_token_ends_the_sample_and_is_part_of_it(engine: Qwen3Engine, small: str) -> None:
     snapshot = engine.base_snapshot(small)
     free = snapshot.sample(SampleRequest(PROMPT, 30, seed=4)).result(timeout=60)
     stop = free.tokens[12]
@@ -136,7 +135,7 @@ def bytes_model(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_a_stop_text_is_found_wherever_tokens_split_it(
     bytes_model: str, text: str, stop: str, ends_at: str | None
 ) -> None:
-    watch = TextWatch(Decoder(Path(bytes_model)), [stop])
+    watch = StopTexts(TokenDecoder(Path(bytes_model)), [stop])
     found = None
     tokens = list(text.encode())
     for count, token in enumerate(tokens, start=1):
@@ -146,7 +145,7 @@ def test_a_stop_text_is_found_wherever_tokens_split_it(
     assert found == ends_at
 
 
-def test_sampling_stops_on_text(engine: TorchEngine, bytes_model: str) -> None:
+def test_sampling_stops_on_text(engine: Qwen3Engine, bytes_model: str) -> None:
     snapshot = engine.base_snapshot(bytes_model)
     # Words are rare in a random model: any two characters that it wrote will do.
     free = snapshot.sample(SampleRequest([65, 66], 200, seed=1)).result(timeout=60)
@@ -172,18 +171,18 @@ def test_sampling_stops_on_text(engine: TorchEngine, bytes_model: str) -> None:
     ],
 )
 def test_a_bad_request_is_refused_with_a_sentence(
-    engine: TorchEngine, small: str, request_: SampleRequest, message: str
+    engine: Qwen3Engine, small: str, request_: SampleRequest, message: str
 ) -> None:
     with pytest.raises(EngineError, match=message):
         engine.base_snapshot(small).sample(request_).result(timeout=60)
 
 
-def test_the_context_can_be_filled_to_its_end(engine: TorchEngine, small: str) -> None:
+def test_the_context_can_be_filled_to_its_end(engine: Qwen3Engine, small: str) -> None:
     sample = engine.base_snapshot(small).sample(SampleRequest([1] * 500, 12, seed=0)).result(timeout=60)
     assert len(sample.tokens) == 12
 
 
-def test_a_closed_snapshot_ends_what_waits_and_refuses_more(engine: TorchEngine, small: str) -> None:
+def test_a_closed_snapshot_ends_what_waits_and_refuses_more(engine: Qwen3Engine, small: str) -> None:
     snapshot = engine.base_snapshot(small)
     waiting = [snapshot.sample(SampleRequest(PROMPT, 500, seed=i)) for i in range(60)]
     snapshot.close()
@@ -197,7 +196,7 @@ def test_a_closed_snapshot_ends_what_waits_and_refuses_more(engine: TorchEngine,
         snapshot.score(ScoreRequest(PROMPT)).result(timeout=60)
 
 
-def test_a_cancelled_request_is_left_out(engine: TorchEngine, small: str) -> None:
+def test_a_cancelled_request_is_left_out(engine: Qwen3Engine, small: str) -> None:
     snapshot = engine.base_snapshot(small)
     futures = [snapshot.sample(SampleRequest(PROMPT, 100, seed=i)) for i in range(60)]
     cancelled = [future for future in futures if future.cancel()]
@@ -206,7 +205,7 @@ def test_a_cancelled_request_is_left_out(engine: TorchEngine, small: str) -> Non
 
 
 def test_the_sampling_thread_ends_with_the_engine(small: str) -> None:
-    engine = TorchEngine(())
+    engine = Qwen3Engine(())
     engine.base_snapshot(small).sample(SampleRequest(PROMPT, 3, seed=0)).result(timeout=60)
     mine = engine._scheduler._thread
     assert mine in threading.enumerate()
@@ -215,7 +214,7 @@ def test_the_sampling_thread_ends_with_the_engine(small: str) -> None:
 
 
 def test_weights_that_are_not_numbers_fail_the_request_and_not_the_thread(
-    engine: TorchEngine, small: str, tmp_path: Path
+    engine: Qwen3Engine, small: str, tmp_path: Path
 ) -> None:
     weights = random_weights(CONFIG, 1)
     weights["model.layers.1.mlp.down_proj.weight"][0, 0] = float("nan")

@@ -6,7 +6,7 @@ import torch
 from transformers import Qwen3ForCausalLM
 
 from rtl_agent.backends.engine.contract import EngineError, SampleRequest, ScoreRequest
-from rtl_agent.backends.engine.torch_engine import TorchEngine
+from rtl_agent.backends.engine.qwen3.engine import Qwen3Engine
 from tests.backends.engine.conftest import CONFIG
 
 TOKENS = np.random.default_rng(4).integers(0, CONFIG.vocabulary, 150).tolist()
@@ -19,7 +19,7 @@ def table(reference: Qwen3ForCausalLM) -> torch.Tensor:
     return result
 
 
-def test_each_token_has_its_logprob_and_the_first_none(engine: TorchEngine, small: str, table: torch.Tensor) -> None:
+def test_each_token_has_its_logprob_and_the_first_none(engine: Qwen3Engine, small: str, table: torch.Tensor) -> None:
     score = engine.base_snapshot(small).score(ScoreRequest(TOKENS, topk=5)).result(timeout=60)
     assert score.logprobs[0] is None
     assert score.topk[0] is None
@@ -34,7 +34,7 @@ def test_each_token_has_its_logprob_and_the_first_none(engine: TorchEngine, smal
 
 
 @pytest.mark.parametrize("last", [0, 1, 40, 149, 150, 1000])
-def test_the_last_tokens_alone_are_the_end_of_all(engine: TorchEngine, small: str, last: int) -> None:
+def test_the_last_tokens_alone_are_the_end_of_all(engine: Qwen3Engine, small: str, last: int) -> None:
     snapshot = engine.base_snapshot(small)
     whole = snapshot.score(ScoreRequest(TOKENS, topk=2)).result(timeout=60)
     part = snapshot.score(ScoreRequest(TOKENS, topk=2, last=last)).result(timeout=60)
@@ -44,7 +44,7 @@ def test_the_last_tokens_alone_are_the_end_of_all(engine: TorchEngine, small: st
     assert [x or 0.0 for x in part.logprobs] == pytest.approx([x or 0.0 for x in expected], abs=1e-5)
 
 
-def test_one_token_can_be_sampled_from_the_same_pass(engine: TorchEngine, small: str) -> None:
+def test_one_token_can_be_sampled_from_the_same_pass(engine: Qwen3Engine, small: str) -> None:
     snapshot = engine.base_snapshot(small)
     for seed in range(5):
         request = SampleRequest(TOKENS, 1, seed=seed, temperature=0.8)
@@ -55,11 +55,11 @@ def test_one_token_can_be_sampled_from_the_same_pass(engine: TorchEngine, small:
         assert list(then.logprobs) == pytest.approx(list(sample.logprobs), abs=1e-5)
 
 
-def test_a_single_token_has_nothing_to_score(engine: TorchEngine, small: str) -> None:
+def test_a_single_token_has_nothing_to_score(engine: Qwen3Engine, small: str) -> None:
     assert list(engine.base_snapshot(small).score(ScoreRequest([3])).result(timeout=60).logprobs) == [None]
 
 
 @pytest.mark.parametrize(("tokens", "message"), [([], "empty"), ([97], "token 97"), ([1] * 513, "513 tokens")])
-def test_a_bad_prompt_is_refused(engine: TorchEngine, small: str, tokens: list[int], message: str) -> None:
+def test_a_bad_prompt_is_refused(engine: Qwen3Engine, small: str, tokens: list[int], message: str) -> None:
     with pytest.raises(EngineError, match=message):
         engine.base_snapshot(small).score(ScoreRequest(tokens)).result(timeout=60)

@@ -6,8 +6,8 @@ import torch
 from numpy.typing import NDArray
 
 from rtl_agent.backends.engine.contract import Adam, EngineError, Example, Lora
-from rtl_agent.backends.engine.torch_engine import TorchEngine
-from rtl_agent.backends.engine.trained import TorchModel
+from rtl_agent.backends.engine.qwen3.engine import Qwen3Engine
+from rtl_agent.backends.engine.qwen3.trained_model import Qwen3TrainedModel
 from tests.backends.engine.conftest import CONFIG
 
 
@@ -23,16 +23,16 @@ def _example(length: int, seed: int = 0, **changed: NDArray[np.generic]) -> Exam
 EXAMPLES = [_example(length) for length in (20, 7, 31, 12)]
 
 
-def _gradients(model: TorchModel) -> dict[str, torch.Tensor]:
+def _gradients(model: Qwen3TrainedModel) -> dict[str, torch.Tensor]:
     assert model.gradients is not None
     return model.gradients
 
 
-def _values(model: TorchModel) -> dict[str, torch.Tensor]:
+def _values(model: Qwen3TrainedModel) -> dict[str, torch.Tensor]:
     return {name: value.detach().clone() for name, value in model._parameters.values.items()}
 
 
-def test_two_passes_add_up_to_one_pass_over_both(engine: TorchEngine, small: str) -> None:
+def test_two_passes_add_up_to_one_pass_over_both(engine: Qwen3Engine, small: str) -> None:
     once, twice = engine.create(small, Lora(rank=0)), engine.create(small, Lora(rank=0))
     whole = once.forward_backward(EXAMPLES, "cross_entropy", {})
     parts = [twice.forward_backward(half, "cross_entropy", {}) for half in (EXAMPLES[:1], EXAMPLES[1:])]
@@ -41,7 +41,7 @@ def test_two_passes_add_up_to_one_pass_over_both(engine: TorchEngine, small: str
         torch.testing.assert_close(_gradients(twice)[name], gradient, atol=1e-4, rtol=1e-3)
 
 
-def test_the_same_calls_give_the_same_bits(engine: TorchEngine, small: str) -> None:
+def test_the_same_calls_give_the_same_bits(engine: Qwen3Engine, small: str) -> None:
     results = []
     for _ in range(2):
         model = engine.create(small, Lora(rank=4, seed=9))
@@ -52,7 +52,7 @@ def test_the_same_calls_give_the_same_bits(engine: TorchEngine, small: str) -> N
     assert all(torch.equal(results[0][name], value) for name, value in results[1].items())
 
 
-def test_logprobs_come_back_in_the_order_of_the_examples(engine: TorchEngine, small: str) -> None:
+def test_logprobs_come_back_in_the_order_of_the_examples(engine: Qwen3Engine, small: str) -> None:
     model = engine.create(small, Lora(rank=4))
     together = model.forward_backward(EXAMPLES, "cross_entropy", {}, forward_only=True)
     for example, logprobs in zip(EXAMPLES, together.logprobs, strict=True):
@@ -60,14 +60,14 @@ def test_logprobs_come_back_in_the_order_of_the_examples(engine: TorchEngine, sm
         np.testing.assert_allclose(alone.logprobs[0], logprobs, atol=1e-5)
 
 
-def test_forward_only_leaves_no_gradient(engine: TorchEngine, small: str) -> None:
+def test_forward_only_leaves_no_gradient(engine: Qwen3Engine, small: str) -> None:
     model = engine.create(small, Lora(rank=4))
     model.forward_backward(EXAMPLES, "cross_entropy", {}, forward_only=True)
     assert model.gradients is None
 
 
 @pytest.mark.parametrize("adam", [Adam(1e-2), Adam(3e-3, 0.8, 0.99, 1e-6, 0.1, 0.5)], ids=["defaults", "all set"])
-def test_steps_are_those_of_torch(engine: TorchEngine, small: str, adam: Adam) -> None:
+def test_steps_are_those_of_torch(engine: Qwen3Engine, small: str, adam: Adam) -> None:
     model = engine.create(small, Lora(rank=0))
     theirs = {name: value.requires_grad_(True) for name, value in _values(model).items()}
     optimizer = torch.optim.AdamW(
@@ -88,7 +88,7 @@ def test_steps_are_those_of_torch(engine: TorchEngine, small: str, adam: Adam) -
         torch.testing.assert_close(value, theirs[name].detach(), atol=1e-6, rtol=1e-5)
 
 
-def test_an_adapter_starts_as_the_base_and_learns(engine: TorchEngine, small: str) -> None:
+def test_an_adapter_starts_as_the_base_and_learns(engine: Qwen3Engine, small: str) -> None:
     full, adapter = engine.create(small, Lora(rank=0)), engine.create(small, Lora(rank=8))
     before = [m.forward_backward(EXAMPLES, "cross_entropy", {}).loss_sum for m in (full, adapter)]
     assert before[0] == pytest.approx(before[1], rel=1e-5)
@@ -99,7 +99,7 @@ def test_an_adapter_starts_as_the_base_and_learns(engine: TorchEngine, small: st
 
 
 @pytest.mark.parametrize("part", ["attention", "mlp", "unembed"])
-def test_only_what_is_asked_for_is_adapted(engine: TorchEngine, small: str, part: str) -> None:
+def test_only_what_is_asked_for_is_adapted(engine: Qwen3Engine, small: str, part: str) -> None:
     flags = {"attention": False, "mlp": False, "unembed": False} | {part: True}
     model = engine.create(small, Lora(rank=3, **flags))  # type: ignore[arg-type]  # flags are all bools
     values = _values(model)
@@ -112,13 +112,13 @@ def test_only_what_is_asked_for_is_adapted(engine: TorchEngine, small: str, part
     assert all(not torch.equal(value, values[name]) for name, value in _values(model).items() if "lora_B" in name)
 
 
-def test_the_seed_makes_the_adapter(engine: TorchEngine, small: str) -> None:
+def test_the_seed_makes_the_adapter(engine: Qwen3Engine, small: str) -> None:
     one, same, other = (_values(engine.create(small, Lora(rank=4, seed=seed))) for seed in (1, 1, 2))
     assert all(torch.equal(value, same[name]) for name, value in one.items())
     assert any(not torch.equal(value, other[name]) for name, value in one.items())
 
 
-def test_a_loss_that_is_not_finite_changes_nothing(engine: TorchEngine, small: str) -> None:
+def test_a_loss_that_is_not_finite_changes_nothing(engine: Qwen3Engine, small: str) -> None:
     model = engine.create(small, Lora(rank=4))
     model.forward_backward(EXAMPLES, "cross_entropy", {})
     before = {name: value.clone() for name, value in _gradients(model).items()}
@@ -145,7 +145,7 @@ def test_a_loss_that_is_not_finite_changes_nothing(engine: TorchEngine, small: s
         (_example(2, target_tokens=np.array([0.5, 1.0])), "target_tokens are float64, not integers"),
     ],
 )
-def test_a_bad_example_is_named(engine: TorchEngine, small: str, example: Example, message: str) -> None:
+def test_a_bad_example_is_named(engine: Qwen3Engine, small: str, example: Example, message: str) -> None:
     model = engine.create(small, Lora(rank=4))
     with pytest.raises(EngineError, match=message) as caught:
         model.forward_backward([EXAMPLES[0], example], "cross_entropy", {})
@@ -153,7 +153,7 @@ def test_a_bad_example_is_named(engine: TorchEngine, small: str, example: Exampl
     assert model.gradients is None
 
 
-def test_no_examples_and_nothing_to_train_are_errors(engine: TorchEngine, small: str) -> None:
+def test_no_examples_and_nothing_to_train_are_errors(engine: Qwen3Engine, small: str) -> None:
     with pytest.raises(EngineError, match="no examples"):
         engine.create(small, Lora(rank=4)).forward_backward([], "cross_entropy", {})
     with pytest.raises(EngineError, match="Nothing to train"):

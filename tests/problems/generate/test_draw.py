@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rtl_agent.problems import Split, parse_record
+from rtl_agent.problems import Split, as_record, parse_record
 from rtl_agent.problems.generate import (
     HELD_OUT_WHOLE,
     TRAINED,
@@ -17,7 +17,6 @@ from rtl_agent.problems.generate import (
     UnknownFamily,
     answer,
     as_problem,
-    as_record,
     generate,
     habitual_answer,
     identifier,
@@ -118,7 +117,7 @@ def test_all_interface_styles_and_both_ends_of_every_choice_occur(train: list[In
 def test_a_problem_is_a_record_of_cvdps_form_that_shows_nothing_hidden(held_out: list[Instance]) -> None:
     for instance in held_out[:: len(held_out) // 20]:
         problem = as_problem(instance)
-        assert parse_record(as_record(instance)) == problem
+        assert parse_record(as_record(problem)) == problem
         assert problem.family == f"generated_{instance.spec.family}"
         assert problem.reference == {instance.target: instance.reference}
         assert not problem.context

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from rtl_agent.problems.generate import HELD_OUT_WHOLE, TRAINED, Instance, instances, mutants
-from rtl_agent.problems.generate.mutants import wrong_specs
+from rtl_agent.problems.generate.instance import wrong_specs
 from rtl_agent.problems.generate.spec import CLOCK, RESET
 from rtl_agent.problems.generate.vectors import Simulation, plan
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from rtl_agent.backends.engine.config import ModelConfig
+from rtl_agent.backends.engine.qwen3.config import ModelConfig
 from rtl_agent.training.pretrain import Pretraining, pretrain
 from rtl_agent.training.pretrain.batches import Pair, batch_of
 from rtl_agent.training.pretrain.muon import orthogonal

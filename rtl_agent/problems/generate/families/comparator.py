@@ -6,8 +6,7 @@ from random import Random
 
 from rtl_agent.problems.generate import names
 from rtl_agent.problems.generate.family import Family, State
-from rtl_agent.problems.generate.spec import Port, Spec, Values
-from rtl_agent.problems.generate.wording import Wording
+from rtl_agent.problems.generate.spec import Port, Spec, Values, Wording
 
 # Relation -> what it is called, and how it is written.
 RELATIONS = {

@@ -5,9 +5,7 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from rtl_agent.problems.generate.family import Family, State
-from rtl_agent.problems.generate.spec import Port, Spec, Values
-from rtl_agent.problems.generate.verilog import clocked, number
-from rtl_agent.problems.generate.wording import Wording
+from rtl_agent.problems.generate.spec import Port, Spec, Values, Wording, clocked, number
 
 
 @dataclass(frozen=True)

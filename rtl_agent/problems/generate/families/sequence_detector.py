@@ -6,9 +6,7 @@ from random import Random
 
 from rtl_agent.problems.generate import names
 from rtl_agent.problems.generate.family import Family, State
-from rtl_agent.problems.generate.spec import Port, Spec, Values
-from rtl_agent.problems.generate.verilog import bits, clocked, number
-from rtl_agent.problems.generate.wording import Wording
+from rtl_agent.problems.generate.spec import Port, Spec, Values, Wording, bits, clocked, number
 
 
 @dataclass(frozen=True)

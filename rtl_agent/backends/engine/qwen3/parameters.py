@@ -1,0 +1,81 @@
+"""The weights that training changes: an adapter over a frozen base (LoRA), or a copy of every weight."""
+
+import math
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from rtl_agent.backends.engine.contract import EngineError, Lora
+from rtl_agent.backends.engine.qwen3.network import BaseModel
+from rtl_agent.backends.engine.qwen3.weights import ATTENTION, EMBED, HEAD, MLP, Weights, layer
+
+ALPHA = 32.0
+"""As Tinker and PEFT have it: an adapter's product is scaled by ALPHA / rank."""
+
+
+class Parameters:
+    """Leaf tensors by name in `values`; `embedding`, `norm` and `project` are what the network asks for."""
+
+    def __init__(self, base: BaseModel, lora: Lora) -> None:
+        if lora.rank < 0:
+            raise EngineError(f"A LoRA rank of {lora.rank} makes no sense; 0 trains every weight.")
+        self.base = base
+        self.lora = lora
+        self.scale = ALPHA / lora.rank if lora.rank else 0.0
+        self.adapted = frozenset(_adapted(base.config.layers, lora)) if lora.rank else frozenset()
+        if lora.rank and not self.adapted:
+            raise EngineError("Nothing to train: attention, MLP and unembedding are all switched off.")
+        self.values: Weights = _adapter(base, lora) if lora.rank else {n: w.clone() for n, w in base.weights.items()}
+        for value in self.values.values():
+            value.requires_grad_(True)
+        self.plain = base.weights if lora.rank else self.values
+
+    @property
+    def embedding(self) -> Tensor:
+        return self.plain[f"{EMBED}.weight"]
+
+    def norm(self, name: str, x: Tensor) -> Tensor:
+        weight = self.plain[f"{name}.weight"]
+        return F.rms_norm(x, weight.shape, weight, self.base.config.norm_eps)
+
+    def project(self, name: str, x: Tensor) -> Tensor:
+        y = F.linear(x, self._weight(name))
+        if name not in self.adapted:
+            return y
+        low = F.linear(x, self.values[f"{name}.lora_A.weight"])
+        return y + F.linear(low, self.values[f"{name}.lora_B.weight"] * self.scale)
+
+    def _weight(self, name: str) -> Tensor:
+        if name == HEAD and self.base.config.tied:
+            name = EMBED
+        return self.plain[f"{name}.weight"]
+
+    @torch.no_grad()
+    def merged(self) -> Weights:
+        """Every weight as it is now, adapters added in, in memory that later steps do not touch."""
+        if not self.lora.rank:
+            return {name: value.detach().clone() for name, value in self.values.items()}
+        weights = dict(self.base.weights)
+        for name in self.adapted:
+            a, b = self.values[f"{name}.lora_A.weight"], self.values[f"{name}.lora_B.weight"]
+            weights[f"{name}.weight"] = self._weight(name) + self.scale * (b @ a)
+        return weights
+
+
+def _adapted(layers: int, lora: Lora) -> list[str]:
+    parts = [f"self_attn.{name}" for name in ATTENTION] if lora.attention else []
+    parts += [f"mlp.{name}" for name in MLP] if lora.mlp else []
+    return [f"{layer(i)}.{part}" for i in range(layers) for part in parts] + ([HEAD] if lora.unembed else [])
+
+
+def _adapter(base: BaseModel, lora: Lora) -> Weights:
+    generator = torch.Generator().manual_seed(lora.seed)
+    values: Weights = {}
+    for name in _adapted(base.config.layers, lora):
+        weight = base.weights[f"{EMBED if name == HEAD and base.config.tied else name}.weight"]
+        rows, columns = weight.shape
+        a = torch.empty(lora.rank, columns).uniform_(-1, 1, generator=generator) / math.sqrt(columns)
+        values[f"{name}.lora_A.weight"] = a.to(weight.device)
+        values[f"{name}.lora_B.weight"] = torch.zeros(rows, lora.rank, device=weight.device)
+    return values

@@ -1,0 +1,81 @@
+"""One grader for any thread and any event loop."""
+
+import asyncio
+import doctest
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from rtl_agent.grading import Outcome, SyncGrader, submit, sync_grader
+from rtl_agent.problems import Problem
+
+ARBITER = "rtl_fixed_priority_arbiter_0002"
+
+
+@pytest.fixture(scope="module")
+def grader() -> Iterator[SyncGrader]:
+    with SyncGrader(jobs=2) as grader:
+        yield grader
+
+
+def reply(problem: Problem, note: str = "") -> str:
+    assert problem.reference is not None
+    (text,) = problem.reference.values()
+    return f"```systemverilog\n// {note}\n{text}\n```"
+
+
+def test_it_is_called_without_any_loop(grader: SyncGrader, bundled: dict[str, Problem]) -> None:
+    problem = bundled[ARBITER]
+    assert problem.reference is not None
+    assert grader.grade_reply(problem, reply(problem)).outcome is Outcome.PASSED
+    assert grader.grade(problem, submit(problem, problem.reference)).outcome is Outcome.PASSED
+
+
+def test_it_serves_one_loop_after_another(grader: SyncGrader, bundled: dict[str, Problem]) -> None:
+    for number in range(2):
+        grade = asyncio.run(grader.grade_reply_async(bundled[ARBITER], reply(bundled[ARBITER], f"loop {number}")))
+        assert grade.outcome is Outcome.PASSED
+
+
+async def test_it_can_be_called_from_within_a_running_loop(grader: SyncGrader, bundled: dict[str, Problem]) -> None:
+    assert grader.grade_reply(bundled[ARBITER], "no code").outcome is Outcome.INVALID
+
+
+def test_many_threads_share_it(grader: SyncGrader, bundled: dict[str, Problem]) -> None:
+    outcomes: dict[int, Outcome] = {}
+
+    def work(number: int) -> None:
+        outcomes[number] = grader.grade_reply(bundled[ARBITER], reply(bundled[ARBITER], f"thread {number}")).outcome
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert outcomes == dict.fromkeys(range(4), Outcome.PASSED)
+
+
+def test_grades_come_in_the_order_of_the_replies(grader: SyncGrader, bundled: dict[str, Problem]) -> None:
+    problem = bundled[ARBITER]
+    grades = grader.grade_replies([(problem, "nothing"), (problem, reply(problem, "one")), (problem, "nothing")])
+    assert [grade.outcome for grade in grades] == [Outcome.INVALID, Outcome.PASSED, Outcome.INVALID]
+
+
+def test_what_cannot_be_made_leaves_no_thread() -> None:
+    before = threading.active_count()
+    with pytest.raises(ValueError, match="slurm"):
+        SyncGrader(executor="slurm")
+    assert threading.active_count() == before
+
+
+def test_a_closed_one_says_so(bundled: dict[str, Problem]) -> None:
+    grader = SyncGrader(jobs=1)
+    grader.close()
+    grader.close()
+    with pytest.raises(RuntimeError, match="the grader is closed"):
+        grader.grade_reply(bundled[ARBITER], "text")
+
+
+def test_the_example_of_its_docstring() -> None:
+    assert doctest.testmod(sync_grader).failed == 0
