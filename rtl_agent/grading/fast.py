@@ -82,11 +82,7 @@ class FastPath:
 def _as_run(problem: Problem, service: Service, submission: Submission, answer: WarmAnswer) -> ServiceRun:
     output = answer.output.encode()
     done = CommandResult(
-        ended=Ended.WALL_TIME
-        if answer.ended == "wall-time"
-        else Ended.EXITED
-        if answer.exit_code >= 0
-        else Ended.SIGNALLED,
+        ended=_ended(answer),
         exit_code=answer.exit_code,
         stdout=output,
         stderr=b"",
@@ -98,3 +94,9 @@ def _as_run(problem: Problem, service: Service, submission: Submission, answer: 
     expected = [name for message in answer.messages if message.get("kind") == "collected" for name in message["items"]]
     verdict, diagnostics = verdict_of(problem, service, submission, expected, answer.messages, done)
     return ServiceRun(verdict, diagnostics, kept_log(done), answer.cpu_seconds, None)
+
+
+def _ended(answer: WarmAnswer) -> Ended:
+    if answer.ended in (Ended.WALL_TIME, Ended.OUTPUT):
+        return Ended(answer.ended)
+    return Ended.EXITED if answer.exit_code >= 0 else Ended.SIGNALLED

@@ -8,6 +8,7 @@ from rtl_agent.grading.exact import ExactPath, ServiceRun
 from rtl_agent.grading.fast import FastPath
 from rtl_agent.grading.hiding import HidingCheck
 from rtl_agent.grading.netlist import netlist_runs
+from rtl_agent.grading.seed import service_seed
 from rtl_agent.grading.submission import Submission
 from rtl_agent.grading.syntax import SyntaxReport
 from rtl_agent.problems import Problem, Service
@@ -65,8 +66,10 @@ class Paths:
         return await self._judge_exactly(problem, submission, seed, why)
 
     async def _judge_fast(self, problem: Problem, submission: Submission, seed: int, why: str) -> Judged:
+        seeds = _seeds(problem, seed)
+
         async def run(service: Service) -> ServiceRun:
-            return await self._fast.run(problem, service, submission, seed)
+            return await self._fast.run(problem, service, submission, seeds[service.name])
 
         runs = [await run(service) for service in problem.harness.services]
         runs = await netlist_runs(problem, await self._hiding.look(problem, submission, runs), run)
@@ -79,14 +82,20 @@ class Paths:
         return await self.compile(problem, submission)
 
     async def _judge_exactly(self, problem: Problem, submission: Submission, seed: int, why: str) -> Judged:
+        seeds = _seeds(problem, seed)
         runs: list[ServiceRun] = []
         for index, service in enumerate(problem.harness.services):
-            runs.append(await self._exact.run(problem, service, submission, seed, with_syntax=index == 0))
+            own = seeds[service.name]
+            runs.append(await self._exact.run(problem, service, submission, own, with_syntax=index == 0))
         syntax = runs[0].syntax
         assert syntax is not None
 
         async def run_again(service: Service) -> ServiceRun:
-            return await self._exact.run(problem, service, submission, seed, with_syntax=False)
+            return await self._exact.run(problem, service, submission, seeds[service.name], with_syntax=False)
 
         runs = await netlist_runs(problem, await self._hiding.look(problem, submission, runs), run_again)
         return Judged(runs, syntax, Path.EXACT, why)
+
+
+def _seeds(problem: Problem, seed: int) -> dict[str, int]:
+    return {service.name: service_seed(seed, number) for number, service in enumerate(problem.harness.services)}

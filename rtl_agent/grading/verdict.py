@@ -23,6 +23,7 @@ class ServiceVerdict:
     failed_builds: tuple[str, ...] = ()  # what the compiler said
     netlists: int = 0  # that took the place of the design, in netlist mode
     missing_netlists: tuple[str, ...] = ()  # what Yosys said
+    looped: bool = False  # gates of a netlist drive themselves
 
 
 @dataclass
@@ -44,7 +45,7 @@ def judge_service(service: str, expected: Sequence[str], messages: Sequence[Mess
     readable: dict[str, None] = {}
     reasons: list[str] = []
     missing_netlists: list[str] = []
-    builds, netlists, session_exit = 0, 0, None
+    builds, netlists, session_exit, looped = 0, 0, None, False
     for message in messages:
         match message:
             case {"kind": "collected", "items": names}:
@@ -69,9 +70,12 @@ def judge_service(service: str, expected: Sequence[str], messages: Sequence[Mess
                     failed_builds[item or ""] = said
             case {"kind": "netlist", "built": built, "said": said}:
                 netlists += built
+                looped = looped or bool(message.get("loop"))
                 missing_netlists += [] if built else [said]
             case {"kind": "tampered", "path": path}:
                 reasons.append(f"the design changed {path} while it was simulated")
+            case {"kind": "flooded"}:
+                reasons.append("the simulation printed without end")
             case {"kind": "session-end", "exit": code}:
                 session_exit = code
     if collected and Counter(collected) != Counter(expected):
@@ -105,6 +109,7 @@ def judge_service(service: str, expected: Sequence[str], messages: Sequence[Mess
         failed_builds=tuple(failed_builds.values()),
         netlists=netlists,
         missing_netlists=tuple(dict.fromkeys(missing_netlists)),
+        looped=looped,
     )
 
 

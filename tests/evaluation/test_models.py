@@ -87,7 +87,7 @@ async def test_wrong_wishes_are_sentences(run_directory: Path, embedded: Connect
         ),
         "give the run directory": lambda: ModelSpec("tinker://a/sampler_weights/b"),
         "the server has no model nobody/knows": lambda: ModelSpec("nobody/knows", backend=str(embedded.base_url)),
-        "is no backend": lambda: ModelSpec(STUDENT, backend="somewhere"),
+        "is not a backend": lambda: ModelSpec(STUDENT, backend="somewhere"),
         "chooses from a run directory": lambda: ModelSpec(STUDENT, checkpoint="last"),
         "leave out --backend": lambda: ModelSpec("m", backend="embedded", base_url="http://127.0.0.1:9/v1"),
         "NAME of an environment variable": lambda: ModelSpec("m", base_url="http://h/v1", api_key_env="sk-123"),

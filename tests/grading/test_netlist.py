@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -9,8 +10,9 @@ from rtl_agent.grading import Grader, Outcome, submit
 from rtl_agent.grading.grade import StageName, TestResult
 from rtl_agent.grading.netlist import lost_names, netlist_plan
 from rtl_agent.grading.verdict import ServiceVerdict
-from rtl_agent.problems import Problem
+from rtl_agent.problems import Problem, Service
 
+ATTACKS = Path(__file__).parents[2] / "attacks"
 LINT, SYNTH = "rtl_debouncer_0001", "rtl_popcount_0001"
 OTHERS = ("rtl_alu_0001", "rtl_barrel_shifter_0001", "rtl_sync_fifo_0001", "rtl_round_robin_arbiter_0001")
 NO_SUCH = "AttributeError: popcount contains no child object named total"
@@ -69,3 +71,21 @@ async def test_a_harness_that_looks_at_a_lost_name_is_said(bundled: dict[str, Pr
     assert grade.outcome is Outcome.PASSED, grade.reasons
     tests = next(stage for stage in grade.stages if stage.name is StageName.TESTS)
     assert any("the netlist has no i" in note for note in tests.notes)
+
+
+@pytest.mark.parametrize("unknown", ["zero", "one"])
+async def test_words_decide_what_gates_would_where_gates_take_too_long(
+    unknown: str, bundled: dict[str, Problem], grader: Grader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def without_gates(problem: Problem, service: Service) -> dict[str, object] | None:
+        plan = netlist_plan(problem, service)
+        return None if plan is None else {**plan, "gates": False, "unknown": unknown}
+
+    monkeypatch.setattr("rtl_agent.grading.netlist.netlist_plan", without_gates)
+    problem = bundled[SYNTH]
+    assert problem.reference is not None
+    right = await grader.grade(problem, submit(problem, problem.reference))
+    assert right.outcome is Outcome.PASSED, right.reasons
+    attack = (ATTACKS / "synthesis_reads_beyond_a_vector" / "design.sv").read_text()
+    wrong = await grader.grade(problem, submit(problem, {problem.targets[0]: attack}))
+    assert any("what is synthesised is not what was simulated" in reason for reason in wrong.reasons), wrong.reasons

@@ -76,6 +76,17 @@ def test_show_tells_the_exam_where_there_was_one(folder: Path, tmp_path: Path) -
     assert as_json("runs", "show", run, folder=folder)["exam"] == {}
 
 
+def test_show_and_compare_lead_with_the_results(folder: Path) -> None:
+    shown = rtl_agent("runs", "show", "low", folder=folder).stdout
+    lines = [line.split("  ")[0] for line in shown.splitlines()]
+    assert lines.index("reward") < lines.index("pass rate") < lines.index("options") < lines.index("metrics")
+    compared = rtl_agent("runs", "compare", "low", "high", folder=folder).stdout
+    lines = [line.split("  ")[0] for line in compared.splitlines()]
+    assert (
+        lines.index("reward") < lines.index("pass rate") < lines.index("options that differ") < lines.index("metrics")
+    )
+
+
 def test_compare(folder: Path) -> None:
     assert "+0.1" in rtl_agent("runs", "compare", "low", "high", folder=folder).stdout
     compared = as_json("runs", "compare", "low", "high", folder=folder)

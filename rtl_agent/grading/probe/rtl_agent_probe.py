@@ -8,12 +8,12 @@ name, and this socket has none. What is not on the channel did not happen, whate
 import gc
 import json
 import os
-import random
+import resource
 import stat
 import subprocess
 import sys
-import time
 
+import rtl_agent_probe_chance
 import rtl_agent_probe_seal
 
 CHANNEL = "RTL_AGENT_CHANNEL"
@@ -22,7 +22,6 @@ NETLIST = "RTL_AGENT_NETLIST"  # set: designs are replaced by what Yosys makes o
 SIM = "RTL_AGENT_SIM"  # set for simulator processes only: the number of this simulation
 
 MAX_TEXT = 4000
-_WITHIN_A_DAY = 86_400
 _COCOTB_SEEDS = ("COCOTB_RANDOM_SEED", "RANDOM_SEED")  # 2.x reads either, the first one first; 1.9 the second
 
 current_item = None  # the pytest item that is running, kept by rtl_agent_probe_pytest
@@ -55,47 +54,13 @@ def _open_channel():
         return None
 
 
-def derived_seed(seed, number):
-    """A seed of its own for each simulation of a job, and for each time that a harness asks for a new one.
-
-    30 bits, so that none is ever taken for the time of day. The mixing is splitmix64's: hashlib takes 3 ms to import.
-    """
-    mixed = (seed * 0x9E3779B97F4A7C15 + number * 0xBF58476D1CE4E5B9) & 0xFFFFFFFFFFFFFFFF
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        mixed = ((mixed ^ (mixed >> shift)) * factor) & 0xFFFFFFFFFFFFFFFF
-    return (mixed ^ (mixed >> 31)) & 0x3FFFFFFF
-
-
-def _fix_seeds(seed):
-    """A generator that is seeded from nothing or from the clock gets a number of this process's seed, each another."""
-    original = random.Random.seed
-    drawn = 0
-
-    def seed_again(self, a=None, version=2):
-        nonlocal drawn
-        if a is None or _is_clock(a):
-            drawn += 1
-            a = derived_seed(seed, -drawn)
-        original(self, a, version)
-
-    random.Random.seed = seed_again
-    random.seed = random._inst.seed
-    random.seed(seed)
-
-
-def _is_clock(value):
-    if not isinstance(value, (int, float)):
-        return False
-    return any(abs(value / scale - time.time()) < _WITHIN_A_DAY for scale in (1, 1e3, 1e6, 1e9))
-
-
 def _watch_processes():
     """Tell of compilers and simulators that the harness starts, and hand the channel to simulators alone."""
     start, run = subprocess.Popen.__init__, subprocess.run
 
     def watched_start(self, args, *rest, **options):
         if _program(args) != "vvp":
-            start(self, args, *rest, **options)
+            start(self, args, *rest, **{**options, "env": _with_seed_of_child(options.get("env"))})
             return
         options = _simulator_options(args, options)
         try:
@@ -108,7 +73,9 @@ def _watch_processes():
         warm = program == "vvp" and warm_simulator is not None and warm_simulator.can_run(args, options)
         if program == "vvp" and not warm:
             with rtl_agent_probe_seal.output_without_name(options) as nameless:
-                return run(args, *rest, **nameless)
+                done = run(args, *rest, **nameless)
+            _report_flood()
+            return done
         if program != "iverilog" and not warm:
             return run(args, *rest, **options)
         checked = options.pop("check", False)
@@ -117,6 +84,7 @@ def _watch_processes():
             with rtl_agent_probe_seal.output_without_name(options) as nameless, rtl_agent_probe_seal.closed(""):
                 done = warm_simulator.run(args, nameless)
             os.close(int(options["env"][rtl_agent_probe_seal.IMAGE]))
+            _report_flood()
         else:
             _guard.forget(_option(args, "-o"))
             if _netlists is not None:
@@ -156,10 +124,20 @@ def _options_of_next_simulation(args, options):
     return options
 
 
+def _with_seed_of_child(env):
+    """The environment of a process that is no simulator: it may be a script that draws."""
+    global _children
+    _children += 1
+    env = dict(os.environ if env is None else env)
+    if os.environ.get(SEED):
+        env[SEED] = str(rtl_agent_probe_chance.seed_of_child(int(os.environ[SEED]), _children))
+    return env
+
+
 def _give_seed(env):
     """The seed of this simulation. One that the harness set itself stays: it is not the job's."""
     job = os.environ.get(SEED, "0")
-    own = env[SEED] = str(derived_seed(int(job), _simulations))
+    own = env[SEED] = str(rtl_agent_probe_chance.derived_seed(int(job), _simulations))
     for name in _COCOTB_SEEDS:
         if env.get(name) == job:
             env[name] = own
@@ -183,6 +161,14 @@ def _report_build(run, args, options, exit_code):
     send("build", exit=exit_code, said=said, item=current_item)
 
 
+def _report_flood():
+    """A box stops what prints without end; pytest captures output in a file, where it only does not fit any more."""
+    most = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+    found = [os.fstat(descriptor) for descriptor in (1, 2)]
+    if most >= 0 and any(stat.S_ISREG(one.st_mode) and one.st_size >= most for one in found):
+        send("flooded", item=current_item)
+
+
 def _program(args):
     if isinstance(args, (list, tuple)) and args and isinstance(args[0], str):
         return os.path.basename(args[0])
@@ -195,6 +181,7 @@ def _option(args, name):
 
 _channel = None
 _simulations = 0
+_children = 0
 _guard = None
 _netlists = None  # in netlist mode: rtl_agent_probe_netlist
 
@@ -206,6 +193,8 @@ def activate(files=None):
     """
     global _channel, _guard, _netlists
     _channel = _open_channel()
+    if os.environ.get(SEED):
+        rtl_agent_probe_chance.install(int(os.environ[SEED]))
     if _channel is None:
         return
     import rtl_agent_probe_imports
@@ -215,8 +204,6 @@ def activate(files=None):
     if os.environ.get(SIM) and files is None:
         files = rtl_agent_probe_seal.read_image(int(image))
     _guard = rtl_agent_probe_imports.install(files)
-    if os.environ.get(SEED):
-        _fix_seeds(int(os.environ[SEED]))
     if os.environ.get(SIM):
         import rtl_agent_probe_cocotb
 

@@ -6,7 +6,8 @@ with the parameters of the build, and pass through what `synth` does before it m
 
 Gates are what was counted, and take their time: the tests of CVDP's AES key expansion take 5 s with the source, 10 with
 words, over 100 with gates. So only where words leave open what a gate decides (an unknown constant, a division, an
-index that may be too large) the first build, and the one that was synthesised, get gates: the script to its end.
+index that may be too large) the first build, and the one that was synthesised, get gates: the script to its end. Where
+gates take too long the plan asks for words once more, with all that decided (`unknown`): as 0, and as 1.
 After a few sets of parameters, only the one that is synthesised gets a netlist; the rest is compiled as before.
 """
 
@@ -26,9 +27,11 @@ _WITH_VALUE = ("-o", "-s", "-f", "-c", "-y", "-Y", "-l", "-m", "-M", "-t", "-T",
 _WORDS = ("proc", "opt", "fsm", "opt", "wreduce", "peepopt", "memory -nomap", "opt -full -undriven")
 # Flip-flops start at 0, as hardware starts at something: in a netlist X would never go away.
 _DEFINED = "setundef -zero -init"
+_DECIDED = ("chtype -set $shift t:$shiftx", "techmap t:$div t:$mod t:$divfloor t:$modfloor t:$pow")
 _MOST = 4  # sets of parameters beside the one that is synthesised; Yosys 0.40 takes 0.3 s and more for each
 # What is X in a simulation of words, and something in gates.
 _OPEN = {"$div", "$mod", "$divfloor", "$modfloor", "$pow", "$shiftx", "$bmux", "$demux"}
+_SAMPLED = ("D", "E", "EN")  # inputs of a flip-flop that it looks at when its clock rises
 _SCALE = re.compile(r"^\s*`timescale[^\n/]+/[^\n/]+", re.MULTILINE)
 
 
@@ -38,6 +41,7 @@ class Netlists:
     def __init__(self, plan):
         self._lines = [line.strip() for line in plan["script"].splitlines()]
         self._names, self._late, self._gates = plan["names"], plan["late"], plan["gates"]
+        self._unknown = plan["unknown"]
         self._kept = {}  # (top, parameters, defines, includes) -> path, or None where Yosys could not build it
         self._directory = None
         self._defaults = None  # parameters of the top, as they are synthesised
@@ -65,18 +69,20 @@ class Netlists:
         self._directory = self._directory or tempfile.mkdtemp(prefix="netlist")
         target = os.path.join(self._directory, f"netlist{len(self._kept)}.v")
         started = time.monotonic()
-        said = self._run_yosys(self._script(wanted, target, _WORDS), target, run)
+        said = self._run_yosys(self._script(wanted, target, _words(self._unknown)), target, run)
         self._learn_defaults(wanted.top)
         first = not any(self._kept.values())
         gates = False
         if not said and self._gates and (first or self._is_synthesised(wanted)) and _leaves_open(target):
             rest = [line for line in self._lines[self._last_read() + 1 :] if not _command(line).startswith("write_")]
-            # Where Yosys cannot map this build to gates, its words are still there.
             gates = not self._run_yosys(self._script(wanted, f"{target}.gates", rest), f"{target}.gates", run)
+            if not gates:  # Yosys cannot map this build
+                said = self._run_yosys(self._script(wanted, target, _words("zero")), target, run)
         if not said:
             self._adapt(f"{target}.gates" if gates else target, target, wanted.top, _scale(design))
         took = round(time.monotonic() - started, 3)
-        send("netlist", built=not said, said=said, gates=gates, seconds=took, item=item)
+        loop = gates and _has_loop(f"{target}.gates.json")
+        send("netlist", built=not said, said=said, gates=gates, loop=loop, seconds=took, item=item)
         return None if said else target
 
     def _run_yosys(self, lines, target, run):
@@ -164,6 +170,11 @@ class _Build:
         self.key = (self.top, tuple(self.parameters), tuple(self.defines), tuple(self.includes))
 
 
+def _words(unknown):
+    """The passes up to words; with what gates would decide decided as 0 or 1, where gates are not asked."""
+    return (*_WORDS, *_DECIDED, f"setundef -undriven -{unknown}") if unknown else _WORDS
+
+
 def _command(line):
     return line.split()[0] if line.split() else ""
 
@@ -173,6 +184,30 @@ def _leaves_open(target):
         modules = json.load(stream)["modules"].values()
     cells = [cell for module in modules for cell in module["cells"].values()]
     return any(cell["type"] in _OPEN or _is_open_memory(cell) or _takes_unknown(cell) for cell in cells)
+
+
+def _has_loop(path):
+    """Whether something drives itself without a clock in between: it may change for ever in one moment.
+
+    A flip-flop follows its clock and its asynchronous inputs, everything else all of its inputs.
+    """
+    with open(path) as stream:
+        modules = json.load(stream)["modules"].values()
+    return any(rtl_agent_probe_netlist_text.is_cyclic(_followers(module)) for module in modules)
+
+
+def _followers(module):
+    """Net -> nets that change at once when it does."""
+    found = {}
+    for cell in module["cells"].values():
+        directions = cell.get("port_directions", {})
+        clocked = "DFF" in cell["type"].upper()
+        outputs = [net for port, nets in cell["connections"].items() if directions.get(port) != "input" for net in nets]
+        for port, nets in cell["connections"].items():
+            if directions.get(port) != "output" and not (clocked and port in _SAMPLED):
+                for net in nets:
+                    found.setdefault(net, []).extend(outputs)
+    return found
 
 
 def _is_open_memory(cell):

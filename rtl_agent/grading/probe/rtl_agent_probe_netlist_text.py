@@ -112,3 +112,25 @@ def _literal(value):
         signed = "s" if len(value) == 32 else ""  # an integer without a range
         return f"{len(value)}'{signed}b{value}"
     return json.dumps(value.removesuffix(" "))
+
+
+def is_cyclic(followers):
+    """Whether a way through a graph, node -> next nodes, comes back to where it was."""
+    done = set()
+    for start in followers:
+        if start in done:
+            continue
+        way, ahead = {start: None}, [(start, iter(followers[start]))]
+        while ahead:
+            node, rest = ahead[-1]
+            following = next(rest, None)
+            if following is None:
+                ahead.pop()
+                del way[node]
+                done.add(node)
+            elif following in way:
+                return True
+            elif following not in done:
+                way[following] = None
+                ahead.append((following, iter(followers.get(following, ()))))
+    return False

@@ -269,7 +269,8 @@ class WarmSimulator:
         design = os.path.join(cwd, args[len(self._prefix)])
         request = {"env": options["env"], "cwd": cwd, "design": design, "limits": self.limits}
         request["arguments"] = args[len(self._prefix) + 1 :]
-        if _WAVES not in os.environ:  # nobody looks at them, and writing them takes its time
+        if _WAVES not in os.environ and not _dumps(design, request["arguments"]):
+            # Nobody looks at waves, and writing them takes its time.
             request["arguments"] = [word for word in request["arguments"] if word.startswith("+")] + ["-none"]
         image = int(options["env"][rtl_agent_probe_seal.IMAGE])
         with self._turn:  # a harness with threads may start several at once; the warm simulator runs one at a time
@@ -292,6 +293,20 @@ class WarmSimulator:
                     return self._cpu_seconds - before
         except OSError:
             return None
+
+
+def _dumps(design, arguments):
+    """Whether a design dumps waves itself: that may end its simulation, where it cannot write them for one.
+
+    A module of cocotb's runner, there with `-fst` alone, opens a file and names what is dumped.
+    """
+    if "-none" in arguments:
+        return False
+    try:
+        with open(design, "rb") as stream:
+            return stream.read().count(b'"$dump') > 2 * ("-fst" in arguments)
+    except OSError:
+        return False
 
 
 def _fileno(stream, default):

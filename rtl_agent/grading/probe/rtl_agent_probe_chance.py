@@ -1,0 +1,209 @@
+"""Whatever a harness can seed a generator from is a number of the job's seed: the same text meets the same stimulus.
+
+Generators that are seeded from nothing, the system's entropy (and so `secrets`, `uuid` and numpy's generators), clocks,
+the numbers of processes and threads, addresses of objects. Clocks, numbers and addresses are replaced for code of the
+harness alone: Python, pytest and cocotb go on with the real ones. Each simulation has a seed of its own, so that what
+one draws is not what the next one draws.
+"""
+
+import builtins
+import datetime
+import os
+import random
+import sys
+import threading
+import time
+import types
+
+_WITHIN_A_DAY = 86_400
+_ENTROPY, _CLOCK, _PROCESS = range(1 << 20, (1 << 20) + 3)  # what else is derived from a seed
+_CHILD = 1 << 24
+_HARNESS = ("/src/", "<")  # "<": what a harness had Python generate, the functions of a dataclass for one
+_EPOCH = 1_700_000_000  # far from today: a seed that looks like today's date is taken for the real clock
+_STEP_NS = 2_000_000  # of a clock, at most, whenever it is looked at
+
+
+def derived_seed(seed, number):
+    """A seed of its own for each simulation of a job, and for each time that a harness asks for a new one.
+
+    30 bits, so that none is ever taken for the time of day. The mixing is splitmix64's: hashlib takes 3 ms to import.
+    """
+    mixed = (seed * 0x9E3779B97F4A7C15 + number * 0xBF58476D1CE4E5B9) & 0xFFFFFFFFFFFFFFFF
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = ((mixed ^ (mixed >> shift)) * factor) & 0xFFFFFFFFFFFFFFFF
+    return (mixed ^ (mixed >> 31)) & 0x3FFFFFFF
+
+
+def seed_of_child(seed, number):
+    """For a process that a harness starts and that is no simulator: a script that writes its vectors, say."""
+    return derived_seed(seed, _CHILD + number)
+
+
+def install(seed):
+    """Before any code of the harness runs."""
+    _seed_generators(seed)
+    _replace_entropy(seed)
+    _replace_clocks(_Clock(seed))
+    _replace_numbers(seed)
+
+
+def _seed_generators(seed):
+    """A generator that is seeded from nothing or from the clock gets the next number of this process's seed."""
+    original = random.Random.seed
+    drawn = 0
+    forks = 0
+
+    def seed_again(self, a=None, version=2):
+        nonlocal drawn
+        if a is None or _is_clock(a):
+            drawn += 1
+            a = derived_seed(seed, -drawn)
+        original(self, a, version)
+
+    def count_forks():
+        nonlocal forks
+        forks += 1
+
+    random.Random.seed = seed_again
+    random.seed = random._inst.seed
+    random.seed(seed)
+    # Python seeds a forked process from entropy, by the method that it had when it started.
+    os.register_at_fork(before=count_forks, after_in_child=lambda: random.seed(seed_of_child(seed, -forks)))
+
+
+def _is_clock(value):
+    if not isinstance(value, (int, float)):
+        return False
+    return any(abs(value / scale - _now()) < _WITHIN_A_DAY for scale in (1, 1e3, 1e6, 1e9))
+
+
+_now, _sleep = time.time, time.sleep
+
+
+def _replace_entropy(seed):
+    """For everybody: nothing in a box needs secrets. `random` has a name of its own for it, and `secrets` uses that."""
+    source = random.Random(derived_seed(seed, _ENTROPY))
+    os.urandom = random._urandom = source.randbytes
+    os.getrandom = lambda size, flags=0: source.randbytes(size)
+    numbers = types.ModuleType("_uuid")  # uuid1 asks it, which looks at the real clock
+    numbers.generate_time_safe = lambda: (source.randbytes(16), None)
+    numbers.has_uuid_generate_time_safe = 1
+    sys.modules["_uuid"] = numbers
+    if "uuid" in sys.modules:
+        sys.modules["uuid"]._generate_time_safe = numbers.generate_time_safe
+
+
+class _Clock:
+    """Goes on by a small random step whenever it is looked at, and by what the harness sleeps."""
+
+    def __init__(self, seed):
+        self._steps = random.Random(derived_seed(seed, _CLOCK))
+        self._ns = self._steps.randrange(10**16)
+
+    def ns(self):
+        self._ns += self._steps.randrange(1, _STEP_NS)
+        return self._ns
+
+    def since_start(self):
+        return self.ns() / 1e9
+
+    def time_ns(self):
+        return _EPOCH * 10**9 + self.ns()
+
+    def time(self):
+        return self.time_ns() / 1e9
+
+    def sleep(self, seconds):
+        self._ns += int(seconds * 1e9)
+        _sleep(seconds)
+
+
+def _replace_clocks(clock):
+    for name in ("time", "time_ns", "sleep"):
+        _for_harness(time, name, getattr(clock, name))
+    for name in ("monotonic", "perf_counter", "process_time", "thread_time"):
+        _for_harness(time, name, clock.since_start)
+        _for_harness(time, f"{name}_ns", clock.ns)
+    for name in ("localtime", "gmtime", "ctime"):
+        _for_harness(time, name, _at_the_clock(getattr(time, name), clock))
+    real = time.strftime
+    _for_harness(time, "strftime", lambda form, when=None: real(form, when or time.gmtime(clock.time())))
+    _for_harness(os, "times", lambda: os.times_result([clock.since_start()] * 5))
+    datetime.datetime, datetime.date = _datetime(clock), _date(clock)
+
+
+def _at_the_clock(convert, clock):
+    return lambda seconds=None: convert(clock.time() if seconds is None else seconds)
+
+
+class _LikeItsParent(type):
+    """Dates that were made by those who have the real class are dates as well."""
+
+    def __instancecheck__(cls, value):
+        return isinstance(value, cls.__base__)
+
+    def __subclasscheck__(cls, other):
+        return issubclass(other, cls.__base__)
+
+
+def _datetime(clock):
+    class harness_datetime(datetime.datetime, metaclass=_LikeItsParent):
+        @classmethod
+        def now(cls, tz=None):
+            return cls.fromtimestamp(clock.time(), tz) if _asked_by_harness() else super().now(tz)
+
+        @classmethod
+        def utcnow(cls):
+            now = cls.fromtimestamp(clock.time(), datetime.UTC) if _asked_by_harness() else None
+            return super().utcnow() if now is None else now.replace(tzinfo=None)
+
+        @classmethod
+        def today(cls):
+            return cls.fromtimestamp(clock.time()) if _asked_by_harness() else super().today()
+
+    harness_datetime.__name__ = harness_datetime.__qualname__ = "datetime"
+    return harness_datetime
+
+
+def _date(clock):
+    class harness_date(datetime.date, metaclass=_LikeItsParent):
+        @classmethod
+        def today(cls):
+            return cls.fromtimestamp(clock.time()) if _asked_by_harness() else super().today()
+
+    harness_date.__name__ = harness_date.__qualname__ = "date"
+    return harness_date
+
+
+def _replace_numbers(seed):
+    process = 300 + derived_seed(seed, _PROCESS) % 30_000
+    for module, name in ((os, "getpid"), (os, "getpgrp"), (threading, "get_ident"), (threading, "get_native_id")):
+        _for_harness(module, name, lambda: process)
+    _for_harness(os, "getppid", lambda: process - 1)
+    _for_harness(os, "getloadavg", lambda: (0.0, 0.0, 0.0))
+    numbers = {}
+    address, hashed = id, hash
+
+    def numbered(thing):
+        return numbers.setdefault(address(thing), 0x7F0000000000 + 48 * (len(numbers) + process))
+
+    def hash_of(thing):
+        return numbered(thing) >> 4 if type(thing).__hash__ is object.__hash__ else hashed(thing)
+
+    _for_harness(builtins, "id", numbered)
+    _for_harness(builtins, "hash", hash_of)
+
+
+def _asked_by_harness(above=2):
+    return sys._getframe(above).f_code.co_filename.startswith(_HARNESS)
+
+
+def _for_harness(module, name, answer):
+    """Another answer for code of the harness; the real one for everybody else."""
+    real = getattr(module, name)
+
+    def asked(*args, **options):
+        return (answer if _asked_by_harness() else real)(*args, **options)
+
+    asked.__name__ = asked.__qualname__ = name
+    setattr(module, name, asked)
