@@ -12,6 +12,7 @@ from rich.markup import escape
 from rtl_agent.cli import console
 from rtl_agent.cli.console import AsJson
 from rtl_agent.cli.tables import Column, Table
+from rtl_agent.registry import did_you_mean
 from rtl_agent.report import write_report
 from rtl_agent.report.exam import SETS, WHO, Exam, read_exam
 from rtl_agent.runs import (
@@ -41,6 +42,16 @@ RunPath = Annotated[str, typer.Argument(metavar="RUN", help="A run directory, or
 def find_run(name: str) -> Path:
     """A path as given, or a name in the usual folder."""
     return Path(name) if Path(name).exists() or not (RUNS_FOLDER / name).exists() else RUNS_FOLDER / name
+
+
+def existing_run(name: str) -> Path:
+    """The same; RunError, with what may have been meant, where there is neither."""
+    path = find_run(name)
+    if not path.exists():
+        known = [run.name for run in list_runs(RUNS_FOLDER)] if RUNS_FOLDER.is_dir() else []
+        near = did_you_mean(name, known)
+        raise RunError(f"there is no run {name}{near}; `rtl-agent runs list` lists those in ./runs")
+    return path
 
 
 def sparkline(values: Sequence[float], width: int = 24) -> str:
@@ -117,7 +128,7 @@ def list_(
 @app.command(short_help="Show one run: results, exam, checkpoints, options, metrics.")
 def show(run: RunPath, as_json: AsJson = False) -> None:
     """Show one run: what it learned first, then its exam, checkpoints and options, then every metric."""
-    record = read_run(find_run(run))
+    record = read_run(existing_run(run))
     exam = read_exam(record.path)
     metrics = {name: series for name in record.metric_names() if (series := record.series(name))}
     if as_json:
@@ -190,7 +201,7 @@ def _print_metrics(run: RunRecord, metrics: Mapping[str, Sequence[tuple[int, flo
 @app.command("compare", short_help="Compare two runs: results, options, metrics.")
 def compare_(a: RunPath, b: RunPath, as_json: AsJson = False) -> None:
     """Compare two runs: results first, then options that differ, then every metric; means are of the last 10 steps."""
-    comparison = compare(read_run(find_run(a)), read_run(find_run(b)))
+    comparison = compare(read_run(existing_run(a)), read_run(existing_run(b)))
     if as_json:
         shown = {
             "a": comparison.a,
@@ -248,7 +259,7 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """Write report.html, a page that needs nothing else, and curves/*.png into the run directory."""
-    written = write_report(find_run(run), curves=curves)
+    written = write_report(existing_run(run), curves=curves)
     if written.curves_left_out:
         console.say_warning(
             "no PNG files were written, because matplotlib is missing (pip install 'rtl-agent[train]'); "

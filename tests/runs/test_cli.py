@@ -49,7 +49,7 @@ def test_a_broken_run_does_not_hide_the_others(tmp_path: Path) -> None:
     (tmp_path / "bad" / "metrics.jsonl").write_text("nonsense\n")
     done = rtl_agent("runs", "list", ".", folder=tmp_path)
     assert "good" in done.stdout
-    assert "metrics.jsonl:1 is not JSON" in done.stderr
+    assert "metrics.jsonl:1 is not valid JSON" in done.stderr
 
 
 def test_show_by_name_and_by_path(folder: Path) -> None:
@@ -106,6 +106,10 @@ def test_what_is_not_there_is_a_sentence(folder: Path, command: tuple[str, ...])
     assert done.returncode == 2
     assert "there is no" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_run_of_nearly_that_name_is_suggested(folder: Path) -> None:
+    assert "there is no run hgh (did you mean high?)" in rtl_agent("runs", "show", "hgh", folder=folder).stderr
 
 
 def test_sparkline() -> None:
