@@ -23,19 +23,17 @@ from rtl_agent.training.advantages import Lesson, Signal, array, lesson_of
 from rtl_agent.training.classroom import Classroom
 from rtl_agent.training.clock import Clock
 from rtl_agent.training.config import Config
-from rtl_agent.training.display import Display
 from rtl_agent.training.errors import TrainingError
 from rtl_agent.training.evaluate import Evaluation, evaluate
 from rtl_agent.training.exam import AFTER, BEFORE, TEACHER, Exam
 from rtl_agent.training.group import Group, Rollout
 from rtl_agent.training.interrupt import Interrupted, Stop
 from rtl_agent.training.metrics import episode_metrics, policy_metrics, signal_metrics
+from rtl_agent.training.monitor import Display, Trackers
 from rtl_agent.training.references import reference_lesson
 from rtl_agent.training.rollouts import Policy, play_group
-from rtl_agent.training.schedule import learning_rate
 from rtl_agent.training.seeds import seed_of
-from rtl_agent.training.student import Passes, Student
-from rtl_agent.training.trackers import Trackers
+from rtl_agent.training.student import Passes, Student, learning_rate
 
 T = TypeVar("T")
 
@@ -121,13 +119,7 @@ class Loop:
             seed_of(self.config.run.seed, step),
             clock,
         )
-        rate = learning_rate(
-            step,
-            self.total,
-            peak=self.config.optim.learning_rate,
-            schedule=self.config.optim.lr_schedule,
-            warmup=self.config.optim.warmup_steps,
-        )
+        rate = learning_rate(step, self.total, self.config.optim)
         before = self.classroom.counters()
         groups: list[Group] = []
         lessons: list[Lesson] = []

@@ -29,7 +29,6 @@ from rtl_agent.toolchain import find_toolchain
 from rtl_agent.training.advantages import Signal
 from rtl_agent.training.classroom import Classroom, open_classroom
 from rtl_agent.training.config import FIXED, Config, to_json, warnings
-from rtl_agent.training.display import Display
 from rtl_agent.training.errors import BackendGone, BadConfig, LossNotFinite, TrainingError
 from rtl_agent.training.evaluate import held_out
 from rtl_agent.training.exam import Exam
@@ -43,9 +42,9 @@ from rtl_agent.training.models import (
     open_student,
     open_teacher,
 )
+from rtl_agent.training.monitor import Display, Trackers
 from rtl_agent.training.plan import resume_command, run_directory
 from rtl_agent.training.sources import exam_sets, problem_sets
-from rtl_agent.training.trackers import Trackers
 
 log = logging.getLogger("rtl_agent.training")
 

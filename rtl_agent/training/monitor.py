@@ -1,15 +1,22 @@
-"""What a person sees while a run goes on: a bar and growing curves on a terminal, plain lines elsewhere."""
+"""A run's metrics while it runs: a progress bar and curves on a terminal, plain lines elsewhere, and trackers.
 
+`Display` is for the person who started the run; `Trackers` sends the same metrics to Weights & Biases or trackio.
+"""
+
+import importlib
 import itertools
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
+
+from rtl_agent.training.config import Config
+from rtl_agent.training.errors import BadConfig
 
 SHOWN = (
     ("reward", "env/all/reward/total", ".3f"),
@@ -92,3 +99,36 @@ class Display:
                     name, f"{values[0]:{form}}", Text(curve(values), style="cyan"), Text(f"{values[-1]:{form}}", "bold")
                 )
         return Group(self._progress, table)
+
+
+class Trackers:
+    """Both have the same few calls. A tracker that fails while the run goes on is dropped; the run is not."""
+
+    def __init__(self, config: Config, name: str, described: Mapping[str, Any]) -> None:
+        wanted = {"wandb": config.run.wandb_project, "trackio": config.run.trackio_project}
+        self._open: dict[str, Any] = {}
+        for module_name, project in wanted.items():
+            if not project:
+                continue
+            try:
+                module = importlib.import_module(module_name)
+            except ImportError as error:
+                raise BadConfig(f"{module_name}_project needs the package: pip install {module_name}") from error
+            module.init(project=project, name=name, config=dict(described))
+            self._open[module_name] = module
+
+    def log(self, step: int, metrics: Mapping[str, float]) -> list[str]:
+        """What went wrong, as sentences."""
+        faults = []
+        for name, module in list(self._open.items()):
+            try:
+                module.log(dict(metrics), step=step)
+            except Exception as error:
+                del self._open[name]
+                faults.append(f"{name} failed and gets no more metrics: {error}")
+        return faults
+
+    def close(self) -> None:
+        for module in self._open.values():
+            module.finish()
+        self._open.clear()
