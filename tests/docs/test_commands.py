@@ -75,3 +75,8 @@ class Shell:
 def test_every_other_command_of_readme_says_why_it_is_not_run() -> None:
     silent = [str(block) for block in blocks(ROOT / "README.md") if block.info in CONSOLE and not block.comment]
     assert silent == []
+
+
+def test_the_python_of_readme_is_an_example_that_is_run() -> None:
+    (shown,) = [block for block in blocks(ROOT / "README.md") if block.info == "python"]
+    assert "\n".join(shown.lines) + "\n" == (ROOT / "examples" / "grade.py").read_text()
