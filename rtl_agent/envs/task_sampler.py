@@ -1,4 +1,4 @@
-"""Problems in the order in which they are learned from: a pure function of a seed and a batch's number."""
+"""The task sampler: problems in the order in which they are learned from, a pure function of seed and batch number."""
 
 import random
 from collections.abc import Callable, Iterable, Sequence
@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 
 from tinker_cookbook.rl.types import EnvGroupBuilder, RLDataset
 
-from rtl_agent.envs.group_builder import ProblemGroupBuilder
+from rtl_agent.envs.env import ProblemGroupBuilder
 from rtl_agent.problems import NEEDS_IN_WORDS, Kind, Needs, Problem, Selection, Split, select
 from rtl_agent.prompts import PromptTooLong
 
 
-class EmptyDataset(ValueError):
+class NoTasks(ValueError):
     """There is nothing to learn from, or to evaluate on."""
 
 
@@ -56,12 +56,9 @@ def fitting(
     """The problems whose prompts can be cut to their length; a sentence for each that is left out."""
     kept: list[Problem] = []
     left_out: list[str] = []
-    renderer = None
     for problem in problems:
-        builder = builder_of(problem)
-        renderer = renderer or builder.renderer
         try:
-            builder.prompt(renderer)
+            builder_of(problem).prompt()
         except PromptTooLong as error:
             left_out.append(f"left out: {error}")
         else:
@@ -70,8 +67,11 @@ def fitting(
 
 
 @dataclass(frozen=True)
-class ProblemDataset:
-    """Every epoch has every problem once, in an order of its own. Resuming needs the batch's number, nothing else."""
+class TaskSampler:
+    """Sampling without replacement: every epoch has every problem once, in an order of its own.
+
+    Resuming needs the batch's number, nothing else.
+    """
 
     problems: tuple[Problem, ...]
     batch_size: int
@@ -80,7 +80,7 @@ class ProblemDataset:
 
     def __post_init__(self) -> None:
         if not self.problems:
-            raise EmptyDataset("no problem is left to work on: name other files, or select fewer away")
+            raise NoTasks("no problem is left to work on: name other files, or select fewer away")
         if self.batch_size < 1 or self.epochs < 1:
             raise ValueError(f"batch_size is {self.batch_size} and epochs {self.epochs}: both must be 1 or more")
 
@@ -106,7 +106,7 @@ class ProblemDataset:
 class EnvDataset(RLDataset):
     """The same for tinker-cookbook's own loops: batches of environment builders, all like `template`."""
 
-    problems: ProblemDataset
+    problems: TaskSampler
     template: ProblemGroupBuilder
 
     def get_batch(self, index: int) -> Sequence[EnvGroupBuilder]:

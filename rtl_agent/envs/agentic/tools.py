@@ -3,14 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from rtl_agent.envs.agentic.config import AgenticConfig
-from rtl_agent.envs.agentic.lint import lint
+from rtl_agent.envs.agentic.eda_tools import WrongArgument, lint, path_in_workspace, simulate
 from rtl_agent.envs.agentic.observation import head_and_tail, observation
-from rtl_agent.envs.agentic.simulate import simulate
-from rtl_agent.envs.agentic.sources import WrongArgument, path_in_workspace
 from rtl_agent.envs.agentic.workspace import Workspace
-from rtl_agent.envs.dialects.dialect import ToolCall, ToolSpec
-from rtl_agent.envs.level import Level
+from rtl_agent.envs.episode_config import EpisodeConfig, Level
+from rtl_agent.envs.session import ToolCall, ToolSpec
 
 MOST_COMMAND_BYTES = 100_000  # Linux takes 128 KiB for one argument
 SUBMIT = "submit"
@@ -56,20 +53,25 @@ SUBMIT_WITH_FEEDBACK = ToolSpec(
 )
 
 
-def tool_specs(config: AgenticConfig) -> tuple[ToolSpec, ...]:
+def can_submit(config: EpisodeConfig) -> bool:
+    """Feedback is had by submitting, whatever other tools there are."""
+    return config.extra_tools or config.level == Level.FEEDBACK
+
+
+def tool_specs(config: EpisodeConfig) -> tuple[ToolSpec, ...]:
     """The tools that there are by these rules."""
     tools = [EXECUTE_BASH]
-    if config.extra_tools and config.level.has_tools:
+    if config.extra_tools and Level(config.level).has_tools:
         tools += [LINT, SIMULATE]
-    if config.can_submit:
-        tools.append(SUBMIT_WITH_FEEDBACK if config.level is Level.FEEDBACK else SUBMIT_ONCE)
+    if can_submit(config):
+        tools.append(SUBMIT_WITH_FEEDBACK if config.level == Level.FEEDBACK else SUBMIT_ONCE)
     return tuple(tools)
 
 
 class Toolbox:
     """Runs calls in a workspace. `submit` is told of here, and taken by the session."""
 
-    def __init__(self, workspace: Workspace, config: AgenticConfig) -> None:
+    def __init__(self, workspace: Workspace, config: EpisodeConfig) -> None:
         self._workspace, self._config = workspace, config
         self.specs = tool_specs(config)
 
@@ -92,16 +94,16 @@ class Toolbox:
 
     async def run(self, call: ToolCall, seconds: float) -> str:
         """What the model is shown. `seconds` are those that the episode still has."""
-        limits = self._config.limits
+        config = self._config
         if self._workspace.cpu_left <= 0:
             return "[not run: the CPU time of all commands together is used up; only the files as they are now count]"
         try:
             if call.name == LINT.name:
                 files = [path_in_workspace(name) for name in call.arguments.get("files") or ()]
-                return head_and_tail(await lint(self._workspace, files, limits, seconds), limits.shown_characters)
+                return head_and_tail(await lint(self._workspace, files, config, seconds), config.shown_characters)
             if call.name == SIMULATE.name:
                 bench = path_in_workspace(call.arguments["bench"])
-                return head_and_tail(await simulate(self._workspace, bench, limits, seconds), limits.shown_characters)
+                return head_and_tail(await simulate(self._workspace, bench, config, seconds), config.shown_characters)
             return await self._bash(call.arguments["command"], seconds)
         except WrongArgument as wrong:
             return f"[not run: {wrong}]"
@@ -112,9 +114,9 @@ class Toolbox:
             raise WrongArgument("a command cannot have a NUL character")
         if len(text) > MOST_COMMAND_BYTES:
             raise WrongArgument(f"the command is longer than {MOST_COMMAND_BYTES:,} bytes; write long files in pieces")
-        limits = self._config.limits
+        config = self._config
         result = await self._workspace.run(["bash", "-c", text.decode()], seconds=seconds)
-        return observation(result, limits.shown_characters, min(limits.wall_seconds, seconds), limits.output_bytes)
+        return observation(result, config.shown_characters, min(config.command_seconds, seconds), config.output_bytes)
 
 
 def _fits(value: object, wanted: str) -> bool:
