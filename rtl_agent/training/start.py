@@ -20,8 +20,10 @@ from rich.console import Console
 
 from rtl_agent.backends.connect import EMBEDDED, CannotConnect, connect, while_alive
 from rtl_agent.backends.server.embedded import ServerDied
-from rtl_agent.envs import NoTokenizer, UnknownRenderer, default_renderer, live_grader, warnings_for
-from rtl_agent.envs.dialects import UnknownDialect
+from rtl_agent.envs.dialects.registry import UnknownDialect
+from rtl_agent.envs.env import live_grader
+from rtl_agent.envs.renderers import UnknownRenderer, default_renderer, warnings_for
+from rtl_agent.envs.tokenizers import NoTokenizer
 from rtl_agent.grading import Extraction, GradeCache, Grader, default_cache_path
 from rtl_agent.runs import RunError, RunRecord, RunWriter, read_run
 from rtl_agent.runs.directory import is_run
@@ -29,7 +31,6 @@ from rtl_agent.toolchain import find_toolchain
 from rtl_agent.training.advantages import Signal
 from rtl_agent.training.classroom import Classroom, open_classroom
 from rtl_agent.training.config import FIXED, Config, to_json, warnings
-from rtl_agent.training.display import Display
 from rtl_agent.training.errors import BackendGone, BadConfig, LossNotFinite, TrainingError
 from rtl_agent.training.evaluate import held_out
 from rtl_agent.training.exam import Exam
@@ -43,9 +44,9 @@ from rtl_agent.training.models import (
     open_student,
     open_teacher,
 )
+from rtl_agent.training.monitor import Display, Trackers
 from rtl_agent.training.plan import resume_command, run_directory
 from rtl_agent.training.sources import exam_sets, problem_sets
-from rtl_agent.training.trackers import Trackers
 
 log = logging.getLogger("rtl_agent.training")
 
