@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import tinker
 from tinker_cookbook.rl.metrics import compute_post_kl
 
+from rtl_agent.envs.rollout import Policy, seed_of
 from rtl_agent.problems import Problem
 from rtl_agent.processes import cpu_seconds
 from rtl_agent.runs import Checkpoint, RunWriter
@@ -26,13 +27,11 @@ from rtl_agent.training.config import Config
 from rtl_agent.training.errors import TrainingError
 from rtl_agent.training.evaluate import Evaluation, evaluate
 from rtl_agent.training.exam import AFTER, BEFORE, TEACHER, Exam
-from rtl_agent.training.group import Group, Rollout
 from rtl_agent.training.interrupt import Interrupted, Stop
 from rtl_agent.training.metrics import episode_metrics, policy_metrics, signal_metrics
 from rtl_agent.training.monitor import Display, Trackers
 from rtl_agent.training.references import reference_lesson
-from rtl_agent.training.rollouts import Policy, play_group
-from rtl_agent.training.seeds import seed_of
+from rtl_agent.training.rollouts import Group, Rollout, play_group
 from rtl_agent.training.student import Passes, Student, learning_rate
 
 T = TypeVar("T")
@@ -117,7 +116,7 @@ class Loop:
             self.config.episode.max_tokens,
             self.config.model.temperature,
             seed_of(self.config.run.seed, step),
-            clock,
+            clock.during,
         )
         rate = learning_rate(step, self.total, self.config.optim)
         before = self.classroom.counters()
@@ -228,7 +227,7 @@ class Loop:
     async def _test(self, client: tinker.SamplingClient, steps_done: int, kind: str) -> Evaluation:
         """Every test set, asked of the student or its teacher in the same way; the answers are kept."""
         temperature, seed = self.config.eval.temperature, seed_of(self.config.run.seed, "eval")
-        policy = Policy(client, self.config.episode.max_tokens, temperature, seed, Clock())
+        policy = Policy(client, self.config.episode.max_tokens, temperature, seed)
         found = await evaluate(self.classroom, policy, self.config.eval.samples)
         episodes = [record for group in found.groups for record in records(group, steps_done)]
         self.run.log_rollouts(steps_done, episodes, kind=kind)

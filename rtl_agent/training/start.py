@@ -20,8 +20,10 @@ from rich.console import Console
 
 from rtl_agent.backends.connect import EMBEDDED, CannotConnect, connect, while_alive
 from rtl_agent.backends.server.embedded import ServerDied
-from rtl_agent.envs import NoTokenizer, UnknownRenderer, default_renderer, live_grader, warnings_for
-from rtl_agent.envs.dialects import UnknownDialect
+from rtl_agent.envs.dialects.registry import UnknownDialect
+from rtl_agent.envs.env import live_grader
+from rtl_agent.envs.renderers import UnknownRenderer, default_renderer, warnings_for
+from rtl_agent.envs.tokenizers import NoTokenizer
 from rtl_agent.grading import Extraction, GradeCache, Grader, default_cache_path
 from rtl_agent.runs import RunError, RunRecord, RunWriter, read_run
 from rtl_agent.runs.directory import is_run

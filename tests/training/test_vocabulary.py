@@ -2,7 +2,7 @@
 
 import pytest
 
-from rtl_agent.envs import tokenizer_for
+from rtl_agent.envs.tokenizers import tokenizer_for
 from rtl_agent.training.config import STUDENT, TEACHER
 from rtl_agent.training.errors import BadConfig
 from rtl_agent.training.models import check_same_vocabulary
