@@ -10,7 +10,7 @@ from rich.markup import escape
 from rtl_agent.cli import console
 from rtl_agent.cli.console import AsJson
 from rtl_agent.sandbox import BubblewrapSandbox, CheckResult, check_available, describe_cgroups, run_self_check
-from rtl_agent.sandbox.self_check import CHECKS
+from rtl_agent.sandbox.checks import CHECKS
 from rtl_agent.toolchain import Toolchain, ToolMissing, find_toolchain, forget_toolchain
 from rtl_agent.toolchain.install import InstallError, install_everything
 from rtl_agent.toolchain.pins import COCOTB_VERSIONS, CVDP_PINS

@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from rtl_agent.sandbox import BoxSpec, BubblewrapSandbox, Limits, Mount, SandboxError
+from rtl_agent.sandbox import BoxSpec, Limits, Mount, SandboxError, make_sandbox
 from rtl_agent.toolchain.building import InstallError, Say, complete
 from rtl_agent.toolchain.icarus import INSIDE, IcarusTree, icarus_home, read_icarus, write_stamp
 from rtl_agent.toolchain.icarus_package import Pip, from_package
@@ -66,7 +66,7 @@ def prove(tree: Path, version: str) -> None:
 async def _prove(tree: Path, version: str) -> None:
     spec = BoxSpec(mounts=(Mount(tree, INSIDE),))
     env = {"PATH": "/usr/bin:/bin"}
-    async with BubblewrapSandbox(slots=1).open(spec) as box:
+    async with make_sandbox(slots=1).open(spec) as box:
         await box.write("/code/proof.sv", _PROOF)
         for argv, wanted in (
             (("vvp", "-V"), ""),
