@@ -8,12 +8,15 @@ http://host:port    any Tinker-compatible server, for example `rtl-agent serve`
 import asyncio
 import contextlib
 import os
+import queue
 import tempfile
+import threading
+import time
 from collections.abc import Callable, Coroutine, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeVar
 from urllib.parse import urlsplit
 
 from rtl_agent.backends.server.embedded import EmbeddedServer
@@ -21,6 +24,7 @@ from rtl_agent.backends.server.process import ServerSettings, new_key
 from rtl_agent.backends.server.sessions import SILENT_SECONDS
 
 WATCH_SECONDS = 1.0
+ANSWER_SECONDS = 14.0  # that a server has for its first answers, all together
 T = TypeVar("T")
 
 
@@ -37,7 +41,7 @@ async def while_alive(check: Callable[[], None], work: Coroutine[Any, Any, T]) -
 
 
 if TYPE_CHECKING:
-    pass
+    import tinker
 
 EMBEDDED = "embedded"
 CLOUD = "tinker"
@@ -59,6 +63,18 @@ class Connection:
         self.server = server
         self._state = state  # a temporary directory lives as long as the connection
         self.service: tinker.ServiceClient = tinker.ServiceClient(base_url=base_url, api_key=api_key)
+        self._patience: _Patience | None = None
+        self._silent = False  # nobody would hear a goodbye
+
+    async def capabilities(self) -> "tinker.types.GetServerCapabilitiesResponse":
+        """Which models the server has. CannotConnect if it accepts connections, and then says nothing more."""
+        if self._patience is None:
+            return await self.service.get_server_capabilities_async()
+        try:  # not the asynchronous call: the SDK's tasks outlive their cancellation by minutes
+            return await asyncio.to_thread(self._patience.wait, self.service.get_server_capabilities)
+        except CannotConnect:
+            self._silent = True
+            raise
 
     def check(self) -> None:
         """Raises ServerDied, with the end of the server's log, if an embedded server is gone."""
@@ -67,7 +83,7 @@ class Connection:
 
     def close(self, status: Literal["success", "errored"] = "success") -> None:
         """Ends the session, so that a server frees its models; an embedded server ends as well. Safe to call again."""
-        if not (self.server and self.server.died):
+        if not self._silent and not (self.server and self.server.died):
             self._say_goodbye(status)
         if self.server:
             self.server.close()
@@ -101,34 +117,99 @@ def connect(
     """`models` and what follows are for an embedded server: models to load at its start, where checkpoints are kept
     (a temporary directory if not given), the torch device, the number of threads."""
     if spec == CLOUD:
-        return Connection(None, _cloud_key(api_key), None)
+        return _cloud(_cloud_key(api_key))
     os.environ.setdefault("TINKER_TELEMETRY", "0")
     if spec == EMBEDDED:
         return _embedded(api_key, models, state, device, threads, silent_seconds)
     parts = urlsplit(spec)
     if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise CannotConnect(f"{spec!r} is no backend: use embedded, tinker, or the URL of a server (http://host:port)")
+        raise CannotConnect(
+            f"{spec!r} is not a backend: use embedded, tinker, or the URL of a server (http://host:port)"
+        )
     key = api_key or os.environ.get(KEY_VARIABLE)
     if not key:
         raise CannotConnect(f"{spec} needs a key: set {KEY_VARIABLE} to the one that the server printed at its start")
-    url = spec.rstrip("/")
-    _knock(url, key)
-    return Connection(url, key, None)
+    return _elsewhere(spec.rstrip("/"), key)
 
 
-def _knock(url: str, key: str) -> None:
-    """The SDK tries a server that is not there for five minutes before it says so."""
+def _elsewhere(url: str, key: str) -> Connection:
+    patience = _Patience(url)
+    status = patience.wait(lambda: _first_answer(url, key))
+    if status in (401, 403):
+        raise CannotConnect(f"{url} refuses the key: set {KEY_VARIABLE} to the one the server printed at its start")
+    if status >= 400:
+        raise CannotConnect(f"{url} is not a Tinker-compatible server: its client/config answered {status}")
+    connection = patience.wait(lambda: Connection(url, key, None))
+    connection._patience = patience
+    return connection
+
+
+def _cloud(key: str) -> Connection:
+    """Other answers than a refusal are the SDK's to judge."""
+    from tinker.lib.base_url import resolve_base_url
+
+    patience = _Patience(resolve_base_url())
+    if patience.wait(lambda: _first_answer(patience.url, key)) in (401, 403):
+        raise CannotConnect(
+            f"Tinker's cloud ({patience.url}) refuses the key in {KEY_VARIABLE}: make another one at "
+            "https://tinker-console.thinkingmachines.ai"
+        )
+    connection = patience.wait(lambda: Connection(None, key, None))
+    connection._patience = patience
+    return connection
+
+
+def _first_answer(url: str, key: str) -> int:
+    """The HTTP status. The SDK tries a server that is not there for five minutes before it says so."""
     import httpx
 
+    body, headers = {"sdk_version": version("tinker")}, {"X-API-Key": key}
     try:
-        body, headers = {"sdk_version": version("tinker")}, {"X-API-Key": key}
-        answer = httpx.post(f"{url}/api/v1/client/config", json=body, headers=headers, timeout=20)
-    except (httpx.HTTPError, OSError) as error:
+        asked = httpx.post(f"{url}/api/v1/client/config", json=body, headers=headers, timeout=ANSWER_SECONDS)
+    except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:  # ValueError: a key that is no header
         raise CannotConnect(f"no server answers at {url} ({error}): is it running, and is the port right?") from error
-    if answer.status_code in (401, 403):
-        raise CannotConnect(f"{url} refuses the key: set {KEY_VARIABLE} to the one the server printed at its start")
-    if answer.status_code >= 400:
-        raise CannotConnect(f"{url} is no Tinker-compatible server: its client/config answered {answer.status_code}")
+    return asked.status_code
+
+
+class _Patience:
+    """How long a server may take for its first answers, whatever they are."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self._ends = time.monotonic() + ANSWER_SECONDS
+
+    @property
+    def left(self) -> float:
+        return max(0.0, self._ends - time.monotonic())
+
+    def wait(self, work: Callable[[], T]) -> T:
+        """In a thread: name resolution, or an answer byte by byte, can outlast every timeout of an HTTP client."""
+        done: queue.SimpleQueue[Callable[[], T]] = queue.SimpleQueue()
+
+        def run() -> None:
+            try:
+                result = work()
+                done.put(lambda: result)
+            except Exception as error:
+                failed = error
+                done.put(lambda: _raised(failed))
+
+        threading.Thread(target=run, name="connect", daemon=True).start()
+        try:
+            outcome = done.get(timeout=self.left)
+        except queue.Empty:
+            raise self.exhausted() from None
+        return outcome()
+
+    def exhausted(self) -> CannotConnect:
+        return CannotConnect(
+            f"{self.url} did not answer within {ANSWER_SECONDS:g} s: is the server running, and can this machine reach "
+            "it?"
+        )
+
+
+def _raised(error: Exception) -> NoReturn:
+    raise error
 
 
 def _cloud_key(api_key: str | None) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table as RichTable
+from rich.markup import escape
 
 from rtl_agent.bench import backend, document, grader, parts, real, soak, throughput
 from rtl_agent.bench.cold import BaselineFailed
@@ -25,27 +25,31 @@ from rtl_agent.bench.report import (
     throughput_table,
 )
 from rtl_agent.bench.subjects import ARBITER, subjects
-from rtl_agent.cli import console
+from rtl_agent.cli import console, tables
 from rtl_agent.cli.console import AsJson
 from rtl_agent.problems import load_problems
 from rtl_agent.toolchain import find_toolchain
 
 app = typer.Typer(help="Measure the grader and the backend on this machine.", no_args_is_help=True)
-Write = Annotated[bool, typer.Option("--write", help=f"Put the result into {document.PLACE}.")]
+Write = Annotated[bool, typer.Option("--write", help=f"Write the result into {document.PLACE}.")]
 
 
-@app.command("grader")
+@app.command("grader", short_help="CPU time of a grade.")
 def grader_command(
-    rounds: Annotated[int, typer.Option(min=1, help="Each runs every variant once.")] = 7,
-    only: Annotated[list[str] | None, typer.Option("--only", help="Only this problem (can be repeated).")] = None,
+    rounds: Annotated[int, typer.Option(min=1, help="How often each variant is run.")] = 7,
+    only: Annotated[
+        list[str] | None, typer.Option("--only", metavar="NAME", help="Only this problem (can be repeated).")
+    ] = None,
     as_json: AsJson = False,
     write: Write = False,
 ) -> None:
-    """CPU of a grade on either path, against the harness as CVDP runs it and against what is least."""
+    """CPU time of a grade on both paths, against the harness as CVDP runs it and against a lower bound."""
     _check_place(write)
     problems = {name: problem for name, problem in subjects().items() if not only or name in only}
     if not problems:
-        raise typer.BadParameter(f"choose from {', '.join(subjects())}", param_hint="--only")
+        raise typer.BadParameter(
+            f"none of the problems has that name; choose from {', '.join(subjects())}", param_hint="--only"
+        )
     tools = find_toolchain()
     before = machine(tools)
     with console.progress_bar("rounds", rounds * len(problems) * 5) as progress:
@@ -55,20 +59,22 @@ def grader_command(
     after = machine(tools)
     data = {"before": before, "after": after, "results": [result.to_json() for result in results]}
     data["parts"] = [asdict(part) for part in spent]
-    tables = [*grader_tables(results), *([parts_table(spent)] if spent else [])]
-    _show("grader", data, tables, as_json, write)
+    measured = [*grader_tables(results), *([parts_table(spent)] if spent else [])]
+    _show("grader", data, measured, as_json, write)
 
 
-@app.command("real")
+@app.command("real", short_help="CPU time over real problems.")
 def real_command(
-    problems: Annotated[list[str], typer.Argument(help="JSONL files or folders of them, as `grade` takes them.")],
-    rows: Annotated[Path, typer.Option(help="Each problem's numbers are kept here; a second run goes on.")] = Path(
+    problems: Annotated[
+        list[str], typer.Argument(metavar="PROBLEMS...", help="JSONL files or folders of them, as `grade` takes them.")
+    ],
+    rows: Annotated[Path, typer.Option(help="Where each problem's result is kept; the same command resumes.")] = Path(
         "bench-real.jsonl"
     ),
     as_json: AsJson = False,
     write: Write = False,
 ) -> None:
-    """CPU over real problems with the files that they give, as CVDP runs them against the fast path."""
+    """CPU time over real problems, graded with the files that they give: as CVDP runs them, and on the fast path."""
     _check_place(write)
     chosen = real.runnable([problem for source in problems for problem in load_problems(source)])
     if not chosen:
@@ -87,12 +93,17 @@ def real_command(
 
 @app.command("throughput")
 def throughput_command(
-    seconds: Annotated[float, typer.Option(min=0.5, help="For each number of jobs.")] = 20.0,
-    jobs: Annotated[list[int] | None, typer.Option("--jobs", "-j", help="1, 2, 4 and 8; can be repeated.")] = None,
+    seconds: Annotated[float, typer.Option(min=0.5, help="How long to measure each number of jobs.")] = 20.0,
+    jobs: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--jobs", "-j", metavar="JOBS", help="How many at a time (can be repeated). [default: 1, 2, 4, 8]"
+        ),
+    ] = None,
     as_json: AsJson = False,
     write: Write = False,
 ) -> None:
-    """Grades for each second and memory for each worker."""
+    """Grades per second and memory per worker."""
     _check_place(write)
     tools = find_toolchain()
     counts = tuple(jobs or throughput.JOBS)
@@ -107,15 +118,15 @@ def throughput_command(
     _show("throughput", data, [throughput_table(results)], as_json, write)
 
 
-@app.command("soak")
+@app.command("soak", short_help="Thousands of grades in a row.")
 def soak_command(
-    grades: Annotated[int, typer.Option(min=1, help="How many in a row.")] = 5000,
+    grades: Annotated[int, typer.Option(min=1, help="How many to grade in a row.")] = 5000,
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="How many at a time.")] = 2,
-    out: Annotated[Path | None, typer.Option(help="Write every sample to this JSON file.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write every measurement to this JSON file.")] = None,
     as_json: AsJson = False,
     write: Write = False,
 ) -> None:
-    """Thousands of grades in a row: memory, faults, wrong verdicts, and what is left behind."""
+    """Thousands of grades in a row: memory, errors, wrong verdicts, leftover files and processes."""
     _check_place(write)
     tools = find_toolchain()
     before = machine(tools)
@@ -134,14 +145,16 @@ def soak_command(
         raise typer.Exit(console.SOME_FAILED)
 
 
-@app.command("backend")
+@app.command("backend", short_help="Sampling and training speed.")
 def backend_command(
-    rounds: Annotated[int, typer.Option(min=1, help="Each runs both sides once.")] = 3,
-    models: Annotated[list[str] | None, typer.Option("--model", help="A model (can be repeated).")] = None,
+    rounds: Annotated[int, typer.Option(min=1, help="How often both sides are run.")] = 3,
+    models: Annotated[
+        list[str] | None, typer.Option("--model", metavar="MODEL", help="Only this model (can be repeated).")
+    ] = None,
     as_json: AsJson = False,
     write: Write = False,
 ) -> None:
-    """Sampling and training by our own server, through the SDK, against transformers on the same weights."""
+    """Sampling and training speed of our own server, through the SDK, against transformers with the same weights."""
     _check_place(write)
     tools = find_toolchain()
     names = models or ["rtl-agent/student", "rtl-agent/teacher"]
@@ -156,32 +169,35 @@ def _run(measuring: Any) -> Any:
     try:
         return asyncio.run(measuring)
     except BaselineFailed as error:
-        console.say_error(f"a reference did not pass, so there is nothing to measure: {error}")
+        console.say_error(f"a reference did not pass, so nothing can be measured: {error}")
         raise typer.Exit(console.OUR_FAULT) from error
 
 
 def _check_place(write: bool) -> None:
     if write and not document.PLACE.parent.is_dir():
         raise typer.BadParameter(
-            f"there is no {document.PLACE.parent} here: run it in a checkout", param_hint="--write"
+            f"there is no directory {document.PLACE.parent} here: run the command in a checkout of the repository",
+            param_hint="--write",
         )
 
 
-def _show(name: str, data: dict[str, Any], tables: Sequence[Table], as_json: bool, write: bool) -> None:
+def _show(name: str, data: dict[str, Any], measured: Sequence[Table], as_json: bool, write: bool) -> None:
     where = in_a_sentence(data["before"], data["after"])
     if write:
         command = " ".join(["rtl-agent", *sys.argv[1:]])
         if data_folder := os.environ.get("RTL_AGENT_CVDP"):  # a document names no folder of one machine
             command = command.replace(data_folder, "$RTL_AGENT_CVDP")
-        document.write_section(name, command, where, tables)
+        document.write_section(name, command, where, measured)
     if as_json:
         console.print_json(data)
         return
-    for table in tables:
-        shown = RichTable(*table.heads)
+    for table in measured:
+        first, *others = table.heads
+        columns = [tables.Column(head, right=True, drop=max(0, at - 3)) for at, head in enumerate(others)]
+        shown = tables.Table(tables.Column(first, whole=True), *columns)
         for row in table.rows:
-            shown.add_row(*row)
-        console.out.print(shown)
+            shown.add(*map(escape, row))
+        shown.print()
         for sentence in table.words:
-            console.out.print(sentence, markup=False)
-    console.out.print(where, markup=False, highlight=False)
+            tables.print_plain(sentence)
+    tables.print_plain(where)

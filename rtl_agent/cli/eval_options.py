@@ -1,12 +1,14 @@
 """What `rtl-agent eval` and `rtl-agent play` share: the options that say who is asked, and by which rules."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from rtl_agent.cli import console
 from rtl_agent.cli.runs import find_run
+from rtl_agent.envs.episode_config import EpisodeConfig
 from rtl_agent.grading import parse_weights
+from rtl_agent.options import BadOption, options_of
 
 _MISSING = "this needs more packages: run `make setup`, or pip install 'rtl-agent[train]'"
 
@@ -22,28 +24,46 @@ KeyName = Annotated[
 ]
 CheckpointName = Annotated[str, typer.Option("--checkpoint", help="Of a run: best, last or a name. [default: best]")]
 Renderer = Annotated[str, typer.Option(help="How messages become tokens. [default: by the model's name]")]
-System = Annotated[str, typer.Option(help="The system message. [default: short for rtl-agent/*, else default]")]
+
+_RULES = dict(options_of(EpisodeConfig))
+_DEFAULTS = EpisodeConfig()
+
+
+def _rule(name: str, *also: str) -> Any:
+    """A rule of the episode by its flat name. Left out, it is the run's where a run is evaluated, else the default."""
+    known = _RULES[name]
+    flag = "--" + (known.alias or name).replace("_", "-")
+    default = getattr(_DEFAULTS, name)
+    if isinstance(default, bool):
+        flag, default = f"{flag}/--no-{flag.removeprefix('--')}", "no"
+    ends_so = f" [default: {default:g}, or the run's]" if isinstance(default, float) else ""
+    ends_so = ends_so or (f" [default: {default}, or the run's]" if default != "" else " [default: the run's]")
+    text = known.help[0].upper() + known.help[1:] + "." + ends_so
+    return typer.Option(flag, *also, help=text.replace("env=", "--env ").replace("level=", "--level "))
+
 
 # by which rules
-Env = Annotated[str, typer.Option(help="single, refine or agentic.")]
-Level = Annotated[
-    str, typer.Option(help="What an agent may know: spec, own-tests, feedback, open. [default: own-tests]")
-]
-ExtraTools = Annotated[bool, typer.Option("--extra-tools", help="lint, simulate and submit beside the agent's shell.")]
-MaxTurns = Annotated[int, typer.Option("--max-turns", min=1, help="Of an agent.")]
-Tries = Annotated[int, typer.Option(min=1, help="Submits of an agent at level feedback.")]
-Rounds = Annotated[int, typer.Option(min=0, help="Of refinement, after the first answer.")]
-Counted = Annotated[str, typer.Option(help="Which round of refinement counts: last or best.")]
-Conversation = Annotated[
-    int, typer.Option("--max-conversation", min=0, help="Most tokens of a conversation. [default: the model's context]")
-]
+Env = Annotated[str | None, _rule("kind")]
+Level = Annotated[str | None, _rule("level")]
+System = Annotated[str | None, _rule("system")]
+MaxTokens = Annotated[int | None, _rule("max_tokens")]
+EpisodeTokens = Annotated[int | None, _rule("episode_tokens", "--max-conversation")]
+MaxPromptTokens = Annotated[int | None, _rule("max_prompt_tokens")]
+MaxTurns = Annotated[int | None, _rule("max_turns")]
+Rounds = Annotated[int | None, _rule("rounds")]
+Tries = Annotated[int | None, _rule("tries")]
+ExtraTools = Annotated[bool | None, _rule("extra_tools")]
+EpisodeSeconds = Annotated[float | None, _rule("episode_seconds")]
+CommandSeconds = Annotated[float | None, _rule("command_seconds")]
+RefineReward = Annotated[str | None, _rule("refine_reward", "--counted")]
+HowRead = Annotated[str | None, _rule("extraction")]
+TimeoutSeconds = Annotated[float | None, _rule("timeout_seconds", "--timeout")]
 
 # how answers are sampled and judged
 Temperature = Annotated[
     float | None, typer.Option(min=0.0, help="0 takes the likeliest token. [default: 0, or 1 with several samples]")
 ]
-MaxTokens = Annotated[int, typer.Option("--max-tokens", min=1, help="Most tokens of an answer.")]
-Seed = Annotated[int, typer.Option(help="Of sampling: the same seed repeats where the backend can.")]
+Seed = Annotated[int, typer.Option(help="Seed of sampling: the same seed gives the same answers, if the backend can.")]
 Reward = Annotated[str, typer.Option(help="staged, graded, binary, or weights such as format=0.1,tests=1.")]
 
 
@@ -57,6 +77,11 @@ def checked_reward(reward: str) -> None:
         parse_weights(reward)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--reward") from error
+
+
+def in_flags(error: BadOption) -> str:
+    """Which flag has a wrong value, as a person writes it."""
+    return f"--{error.name.replace('_', '-')} {error.value}: {error.reason}".replace("env=", "--env ")
 
 
 def needs_training_packages() -> None:

@@ -11,7 +11,7 @@ from rich.table import Table
 from rtl_agent.cli.console import out
 
 if TYPE_CHECKING:
-    from rtl_agent.evaluation.result import Result
+    from rtl_agent.evaluation.result import EvaluationResult
     from rtl_agent.evaluation.summary import Summary
 
 
@@ -19,7 +19,7 @@ NO_SCORE = "no reward and no pass@k: at level {level} the model can read the har
 FORMULAS = "pass@k is unbiased, in brackets its 95 % interval (Wilson's, over problems); CVDP's is 1 - (1 - c/n)^k"
 
 
-def print_result(result: "Result", written: Path) -> None:
+def print_result(result: "EvaluationResult", written: Path) -> None:
     """Numbers of the whole and of each group, what they mean, and where they are kept."""
     settings, whole = result.settings, result.whole
     if result.is_score:
@@ -27,13 +27,13 @@ def print_result(result: "Result", written: Path) -> None:
     outcomes = ", ".join(f"{count} {name}" for name, count in whole.outcomes.items())
     ends = ", ".join(f"{count} by {name}" for name, count in whole.ends.items())
     lines = (
-        *(_reward(whole) if result.is_score else [NO_SCORE.format(level=settings.level)]),
-        f"{whole.cut_off} cut off at {settings.max_tokens} tokens" if whole.cut_off else "",
-        f"{whole.turns:.1f} turns on average; over {ends}" if ends else "",
+        *(_reward(whole) if result.is_score else [NO_SCORE.format(level=settings.episode.level)]),
+        f"{whole.cut_off} cut off at {settings.episode.max_tokens} tokens" if whole.cut_off else "",
+        f"{whole.turns:.1f} turns on average; ended {ends}" if ends else "",
         f"{whole.samples} answers to {whole.problems} problems: {outcomes}; {len(result.asked.lost)} errors left out; "
         f"{result.asked.reused} from an earlier run",
-        f"env {settings.env}, level of information {settings.level}, temperature {settings.temperature:g}, seed "
-        f"{settings.seed}, {settings.backend}",
+        f"env {settings.episode.kind}, level of information {settings.episode.level}, temperature "
+        f"{settings.temperature:g}, seed {settings.seed}, {settings.backend}",
         FORMULAS if result.is_score else "",
         *result.notes,
         f"{written}, answers in {result.samples_file}",
@@ -49,7 +49,7 @@ def _reward(whole: "Summary") -> tuple[str, str]:
     return f"reward {whole.reward:.3f} = {parts}" if parts else "", rates
 
 
-def _scores(result: "Result") -> Table:
+def _scores(result: "EvaluationResult") -> Table:
     settings = result.settings
     table = _table(f"{settings.model} on {settings.problems}", result.ks)
     for parts in result.groups.values():

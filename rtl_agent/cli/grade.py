@@ -1,16 +1,14 @@
-"""`rtl-agent grade`: judge one answer or many."""
+"""`rtl-agent grade` judges answers; `rtl-agent demo grade` shows the grader at work on right and wrong designs."""
 
 import asyncio
-import json
-import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from rtl_agent.cli import console
+from rtl_agent.cli.answers import GradingJob, from_directory, from_references, from_response
 from rtl_agent.cli.console import (
     AsJson,
     Categories,
@@ -24,36 +22,26 @@ from rtl_agent.cli.console import (
     Source,
     Timeout,
 )
-from rtl_agent.cli.grade_view import print_grade, print_summary
+from rtl_agent.cli.grade_view import coloured, escape, first_reason, print_grade, print_summary
+from rtl_agent.cli.tables import Column, Table
 from rtl_agent.grading import (
     DEFAULT_EXTRACTION,
-    CannotGrade,
-    Extraction,
     Grade,
     GradeCache,
     Grader,
     Outcome,
-    Submission,
     default_cache_path,
-    extract,
     parse_weights,
     submit,
-    submit_directory,
 )
 from rtl_agent.grading import Path as RunPath
 from rtl_agent.grading.executors import EXECUTORS
-from rtl_agent.problems import NEEDS_IN_WORDS, Needs, Problem, Selection
+from rtl_agent.problems import Selection, load_near_misses, load_problems
 from rtl_agent.registry import did_you_mean
 from rtl_agent.toolchain import fallback_warning
 
-
-@dataclass(frozen=True)
-class Job:
-    """A submission to a problem, and the word it is known by in the table."""
-
-    problem: Problem
-    submission: Submission
-    label: str
+_WRONG_EACH = 1
+_SHOWN_WHOLE = "rtl_fixed_priority_arbiter_0001"  # every wrong design of this one
 
 
 def grade(
@@ -61,15 +49,22 @@ def grade(
     ids: Ids = None,
     response: Annotated[
         Path | None,
-        typer.Option(help="A model's reply as text (`-` for stdin), or a .jsonl of {id, response} or {id, files}."),
+        typer.Option(
+            metavar="FILE",
+            help='A model\'s reply as text (`-`: stdin), or a .jsonl file with {"id", "response"} or {"id", "files"} '
+            "in each line.",
+        ),
     ] = None,
     files: Annotated[
         Path | None,
-        typer.Option(help="A workspace that holds the target files; with several problems, one folder each."),
+        typer.Option(
+            metavar="DIR", help="A workspace with the target files; for several problems, a directory for each id."
+        ),
     ] = None,
-    reference: Annotated[bool, typer.Option("--reference", help="The problem's own reference.")] = False,
+    reference: Annotated[bool, typer.Option("--reference", help="Grade the problems' own references.")] = False,
     reward: Annotated[
-        str, typer.Option(help="staged, graded, binary, or weights such as format=0.1,tests=1.")
+        str,
+        typer.Option(metavar="REWARD", help="staged, graded, binary, or weights such as format=0.1,tests=1."),
     ] = "staged",
     extraction: console.HowRead = DEFAULT_EXTRACTION,
     families: Families = None,
@@ -81,13 +76,17 @@ def grade(
     jobs: Jobs = None,
     timeout: Timeout = 120.0,
     path: Annotated[
-        RunPath, typer.Option(help="exact: as CVDP runs it; fast: warm; auto: fast where it can.")
+        RunPath,
+        typer.Option(help="exact runs the harness as CVDP does, fast in warm simulators; auto: fast where possible."),
     ] = RunPath.AUTO,
-    cache: Annotated[bool, typer.Option(help="Keep grades, and do not judge the same text twice.")] = True,
-    executor: Annotated[str, typer.Option(help=f"Where to judge: {', '.join(EXECUTORS)}.")] = "local",
+    cache: Annotated[bool, typer.Option(help="Keep grades, and do not grade the same text twice.")] = True,
+    executor: Annotated[str, typer.Option(metavar="NAME", help=f"Where to grade: {', '.join(EXECUTORS)}.")] = "local",
     as_json: AsJson = False,
 ) -> None:
-    """Judge answers. Exit code 0: all passed; 1: some failed; 2: bad usage or input; 3: our own fault."""
+    """Grade answers: one in full, many in a table.
+
+    Exit code 0: all passed; 1: some failed; 2: bad usage or input; 3: a fault of our own.
+    """
     if sum((response is not None, files is not None, reference)) != 1:
         raise typer.BadParameter("give one of --response FILE, --files DIR and --reference")
     try:
@@ -100,11 +99,11 @@ def grade(
     selection = Selection(ids or (), families or (), categories or (), difficulties or (), kinds or (), (), split)
     problems = console.chosen(source, selection, skip_bad=skip_bad)
     if response is not None:
-        todo = _from_response(problems, response, extraction)
+        todo = from_response(problems, response, extraction, skip_bad=skip_bad)
     elif files is not None:
-        todo = _from_directory(problems, files)
+        todo = from_directory(problems, files)
     else:
-        todo = _from_references(problems)
+        todo = from_references(problems)
     with GradeCache(default_cache_path() if cache else None) as kept:
         grader = Grader(weights=weights, jobs=jobs, timeout_seconds=timeout, path=path, cache=kept, executor=executor)
         grades = asyncio.run(grade_all(todo, grader))
@@ -128,13 +127,13 @@ def exit_code(grades: Sequence[Grade]) -> int:
     return console.ALL_PASSED
 
 
-async def grade_all(todo: Sequence[Job], grader: Grader) -> list[Grade]:
+async def grade_all(todo: Sequence[GradingJob], grader: Grader) -> list[Grade]:
     """Every job's grade, in order, with a bar that counts passes."""
     async with grader:
         with console.progress_bar("grading", len(todo)) as progress:
             passed = 0
 
-            async def one(job: Job) -> Grade:
+            async def one(job: GradingJob) -> Grade:
                 nonlocal passed
                 graded = await grader.grade(job.problem, job.submission)
                 passed += graded.outcome is Outcome.PASSED
@@ -144,68 +143,51 @@ async def grade_all(todo: Sequence[Job], grader: Grader) -> list[Grade]:
             return list(await asyncio.gather(*(one(job) for job in todo)))
 
 
-def _from_references(problems: Sequence[Problem]) -> list[Job]:
-    known = [problem for problem in problems if problem.reference is not None and problem.needs is Needs.OPEN_TOOLS]
-    if len(problems) == 1 and not known and problems[0].needs is not Needs.OPEN_TOOLS:
-        raise CannotGrade(f"{problems[0].id} needs {NEEDS_IN_WORDS[problems[0].needs]}")
-    if not known:
-        raise typer.BadParameter(
-            "none of these problems has a reference that open tools can grade", param_hint="--reference"
+def demo_grade(jobs: Jobs = None) -> None:
+    """Grade every bundled problem's reference and some wrong designs, and print what the grader says of each."""
+    problems = {problem.id: problem for problem in load_problems("bundled")}
+    todo = [GradingJob(problem, submit(problem, problem.reference or {}), "reference") for problem in problems.values()]
+    taken: dict[str, int] = {}
+    for miss in load_near_misses():
+        taken[miss.problem_id] = taken.get(miss.problem_id, 0) + 1
+        if miss.problem_id == _SHOWN_WHOLE or taken[miss.problem_id] <= _WRONG_EACH:
+            problem = problems[miss.problem_id]
+            todo.append(GradingJob(problem, submit(problem, miss.files), miss.wrong))
+    todo.sort(key=lambda job: job.problem.id)
+    grades = asyncio.run(grade_all(todo, Grader(jobs=jobs)))
+    surprises = _print_demo(todo, grades)
+    console.out.print("Grade a design of your own: rtl-agent grade bundled --id ID --files DIR, or --response FILE")
+    if any(graded.outcome is Outcome.ERROR for graded in grades):
+        raise typer.Exit(console.OUR_FAULT)
+    if surprises:
+        raise typer.Exit(console.SOME_FAILED)
+
+
+def _print_demo(todo: list[GradingJob], grades: list[Grade]) -> int:
+    """The table; returns how many designs were not graded as they should be."""
+    table = Table(
+        Column("problem", whole=True),
+        "design",
+        "outcome",
+        Column("reward", right=True, drop=1),
+        "what the grader found",
+    )
+    surprises = 0
+    for job, graded in zip(todo, grades, strict=True):
+        right = job.label == "reference"
+        expected = (graded.outcome is Outcome.PASSED) == right
+        surprises += not expected
+        table.add(
+            job.problem.id,
+            escape(job.label),
+            coloured(graded.outcome),
+            f"{graded.reward.total:g}",
+            escape(first_reason(graded)) + ("" if expected else " [bold red](unexpected)[/]"),
         )
-    if len(known) < len(problems):
-        console.say_warning(f"{len(problems) - len(known)} problems are left out: no reference, or other tools needed")
-    return [Job(problem, submit(problem, problem.reference or {}), problem.id) for problem in known]
-
-
-def _from_directory(problems: Sequence[Problem], directory: Path) -> list[Job]:
-    if not directory.is_dir():
-        raise typer.BadParameter(f"{directory} is not a folder", param_hint="--files")
-    if len(problems) == 1:
-        return [Job(problems[0], submit_directory(problems[0], directory), problems[0].id)]
-    found = [problem for problem in problems if (directory / problem.id).is_dir()]
-    if not found:
-        raise typer.BadParameter(
-            f"choose one problem with --id, or give {directory} a folder named after each problem", param_hint="--files"
-        )
-    return [Job(problem, submit_directory(problem, directory / problem.id), problem.id) for problem in found]
-
-
-def _from_response(problems: Sequence[Problem], file: Path, extraction: Extraction) -> list[Job]:
-    try:
-        text = sys.stdin.read() if str(file) == "-" else file.read_text(errors="replace")
-    except OSError as error:
-        raise typer.BadParameter(f"{file} cannot be read: {error.strerror}", param_hint="--response") from error
-    if file.suffix == ".jsonl":
-        return _from_lines(problems, text, file, extraction)
-    if len(problems) != 1:
-        raise typer.BadParameter(
-            f"{len(problems)} problems are chosen: name one with --id, or give a .jsonl of {{id, response}}",
-            param_hint="--response",
-        )
-    return [Job(problems[0], extract(problems[0], text, extraction), problems[0].id)]
-
-
-def _from_lines(problems: Sequence[Problem], text: str, file: Path, extraction: Extraction) -> list[Job]:
-    by_id = {problem.id: problem for problem in problems}
-    todo: list[Job] = []
-    for number, line in enumerate(text.splitlines(), start=1):
-        if not line.strip():
-            continue
-        try:
-            entry = json.loads(line)
-            problem = by_id[entry["id"]]
-            if "files" in entry:
-                offered = {str(path): str(content) for path, content in entry["files"].items()}
-                submission = submit(problem, offered)
-            else:
-                submission = extract(problem, str(entry["response"]), extraction)
-        except (ValueError, TypeError, AttributeError) as error:
-            raise typer.BadParameter(f"{file}:{number}: {error}", param_hint="--response") from error
-        except KeyError as error:
-            raise typer.BadParameter(
-                f"{file}:{number}: {error} is missing, or no chosen problem has that id", param_hint="--response"
-            ) from error
-        todo.append(Job(problem, submission, f"{problem.id}:{number}"))
-    if not todo:
-        raise typer.BadParameter(f"{file} has no answers", param_hint="--response")
-    return todo
+    table.print()
+    references = sum(job.label == "reference" for job in todo)
+    console.out.print(
+        f"{references} references and {len(todo) - references} wrong designs: "
+        + ("each graded as it should be" if not surprises else f"{surprises} not graded as expected")
+    )
+    return surprises

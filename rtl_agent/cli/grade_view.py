@@ -1,16 +1,15 @@
-"""Grades for people: stages, tests, the first failing assertion, diagnostics with file and line."""
+"""Grades for people: stages, tests, what failed and where, diagnostics with file and line. No line is ever cut."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.markup import escape as without_markup
-from rich.panel import Panel
-from rich.table import Table
 
 from rtl_agent.cli.console import harmless, out
-from rtl_agent.grading import Grade, Outcome, StageName, TestResult
+from rtl_agent.cli.tables import Column, Table
+from rtl_agent.grading import Grade, Outcome, Stage, StageName, TestResult
 
 COLOURS = {Outcome.PASSED: "green", Outcome.FAILED: "red", Outcome.INVALID: "yellow", Outcome.ERROR: "magenta"}
-_MOST_TESTS, _MOST_DIAGNOSTICS = 60, 20
+_MOST_TESTS, _MOST_DIAGNOSTICS, _MOST_NOTES, _MOST_LETTERS = 60, 20, 6, 400
 
 
 def escape(text: str) -> str:
@@ -28,90 +27,120 @@ def _mark(passed: bool | None) -> str:
 
 def print_grade(grade: Grade) -> None:
     """One grade in full."""
-    stages = Table("stage", "", "reward", "notes", show_edge=False)
+    earned_of = f"reward {grade.reward.total:g} of {grade.reward.maximum:g}"
+    _print_line(f"[bold]{escape(grade.problem_id)}[/]: {coloured(grade.outcome)}, {earned_of}")
+    stages = Table(Column("stage", whole=True), "result", Column("reward", right=True), "notes")
     for stage in grade.stages:
         earned = grade.reward.parts.get(stage.name.value)
-        notes = "\n".join(stage.notes[:6])
-        if stage.name is StageName.TESTS and grade.tests:
-            notes = _tests_in_short(grade.tests)
-        stages.add_row(stage.name, _mark(stage.passed), "" if earned is None else f"{earned:.2f}", escape(notes))
-    earned_of = f"reward {grade.reward.total:g} of {grade.reward.maximum:g}"
-    title = f"{escape(grade.problem_id)}: {coloured(grade.outcome)}, {earned_of}"
-    out.print(Panel(stages, title=title))
-    if grade.tests:
-        out.print(_tests_table(grade.tests))
-    if grade.diagnostics:
-        out.print(_diagnostics_table(grade))
+        notes = "\n".join(_notes(grade, stage))
+        stages.add(stage.name, _mark(stage.passed), "" if earned is None else f"{earned:.2f}", escape(notes))
+    if grade.stages:
+        stages.print()
+    _print_tests(grade.tests)
+    _print_diagnostics(grade)
     if grade.outcome in (Outcome.INVALID, Outcome.ERROR):
-        out.print(*(escape(reason) for reason in grade.reasons), sep="\n")
+        told = {note for stage in grade.stages for note in _notes(grade, stage)}
+        for reason in grade.reasons:
+            if reason not in told:
+                _print_line(escape(reason))
     if grade.tools:
         tools = ", ".join(f"{name} {version}" for name, version in grade.tools.items() if name != "fallback")
         spent = f"{grade.timings.get('total', 0):.2f} s, {grade.timings.get('cpu', 0):.2f} s CPU"
         why = f" ({grade.path_reason})" if grade.path_reason else ""
         why += f", {grade.extraction} extraction" if grade.extraction else ""
         why += ", from the cache" if grade.cached else ""
-        out.print(f"[dim]seed {grade.seed}, {grade.path} path{why}, {spent}; {tools}[/]")
+        out.print(
+            f"[dim]seed {grade.seed}, {grade.path} path{why}, {spent}; {tools}[/]",
+            highlight=False,
+            soft_wrap=not out.is_terminal,
+        )
 
 
-def judged(tests: Sequence[TestResult]) -> list[TestResult]:
+def _notes(grade: Grade, stage: Stage) -> list[str]:
+    """Of the tests their number, and what is said of no single one: a simulation that does not end, say."""
+    if stage.name is not StageName.TESTS or not grade.tests:
+        return list(stage.notes[:_MOST_NOTES])
+    names = tuple(name for test in grade.tests for name in (test.name, test.item) if name)
+    general = [note for note in stage.notes if not note.startswith(names)]
+    return [_tests_in_short(grade.tests), *general[:_MOST_NOTES]]
+
+
+def counted_tests(tests: Sequence[TestResult]) -> list[TestResult]:
     """What counts as a test: cocotb tests, and pytest items that ran none."""
     holders = {test.item for test in tests}
     return [test for test in tests if test.item or test.name not in holders]
 
 
 def _tests_in_short(tests: Sequence[TestResult]) -> str:
-    counted = judged(tests)
+    counted = counted_tests(tests)
     failed = sum(1 for test in counted if test.passed is False)
     return f"{failed} of {len(counted)} failed" if failed else f"all {len(counted)} passed"
 
 
-def _tests_table(tests: Sequence[TestResult]) -> Table:
-    table = Table("test", "", "time", "message", show_edge=False)
-    shown = (
-        sorted(tests, key=lambda test: test.passed is not False)[:_MOST_TESTS] if len(tests) > _MOST_TESTS else tests
-    )
-    for test in shown:
+def _print_tests(tests: Sequence[TestResult]) -> None:
+    """A line for each, and below a failing one where and why; failing ones first where there are very many."""
+    by_failure = sorted(tests, key=lambda test: test.passed is not False)
+    shown = by_failure[:_MOST_TESTS] if len(tests) > _MOST_TESTS else tests
+    names = [f"  {test.name.rpartition('.')[2]}" if test.item else test.name for test in shown]
+    width = max(map(len, names), default=0)
+    for name, test in zip(names, shown, strict=True):
         when = "" if test.time_ns is None else f"{test.time_ns:g} ns"
-        name = f"  {test.name.rpartition('.')[2]}" if test.item else test.name
-        words = (
-            ""
-            if test.passed
-            else " ".join(part for part in (test.message, f"({test.where})" if test.where else None) if part)
-        )
-        table.add_row(escape(name), _mark(test.passed), when, escape(words))
-    if len(tests) > len(shown):
-        table.add_row(f"... {len(tests) - len(shown)} more", "", "", "")
-    return table
+        _print_line(f"{_mark(test.passed)}  {escape(f'{name:{width}}  {when}'.rstrip())}")
+        why = ": ".join(part for part in (test.where, test.message) if part) if test.passed is not True else ""
+        for line in why.splitlines():
+            _print_line(f"          {escape(line)}")
+    if left := len(tests) - len(shown):
+        _print_line(f"... and {left} more tests; --json has all")
 
 
-def _diagnostics_table(grade: Grade) -> Table:
-    table = Table("where", "tool", "", "diagnostic", show_edge=False)
+def _print_diagnostics(grade: Grade) -> None:
+    """As compilers print them."""
     for found in grade.diagnostics[:_MOST_DIAGNOSTICS]:
         colour = "red" if found.severity == "error" else "yellow"
         place = f"{found.file}:{found.line}" if found.line else found.file
-        table.add_row(escape(place), found.tool, f"[{colour}]{found.severity}[/]", escape(found.text))
-    if len(grade.diagnostics) > _MOST_DIAGNOSTICS:
-        table.add_row(f"... {len(grade.diagnostics) - _MOST_DIAGNOSTICS} more", "", "", "")
-    return table
+        _print_line(
+            f"{escape(place)}: [{colour}]{escape(found.severity)}[/]: {escape(found.text)} ({escape(found.tool)})"
+        )
+    if (left := len(grade.diagnostics) - _MOST_DIAGNOSTICS) > 0:
+        _print_line(f"... and {left} more diagnostics; --json has all")
+
+
+def _print_line(markup: str) -> None:
+    """Whole: a terminal may wrap it, a pipe gets it as it is."""
+    out.print(markup, highlight=False, soft_wrap=True)
+
+
+def first_reason(grade: Grade) -> str:
+    reason = " ".join(grade.reasons[0].split()) if grade.reasons else ""
+    return reason if len(reason) <= _MOST_LETTERS else f"{reason[:_MOST_LETTERS]} ... (--json has all)"
 
 
 def print_summary(graded: Sequence[tuple[str, Grade]]) -> None:
     """Many grades, a line each."""
-    table = Table("submission", "outcome", "reward", "tests", "first reason")
+    table = Table(
+        Column("submission", whole=True),
+        "outcome",
+        Column("reward", right=True, drop=2),
+        Column("tests", right=True, drop=1),
+        "first reason",
+    )
     for label, grade in graded:
-        counted = judged(grade.tests)
+        counted = counted_tests(grade.tests)
         passed = sum(1 for test in counted if test.passed)
-        reason = grade.reasons[0] if grade.reasons else ""
-        table.add_row(
+        table.add(
             escape(label),
             coloured(grade.outcome),
             f"{grade.reward.total:g}",
             f"{passed}/{len(counted)}" if counted else "",
-            escape(reason if len(reason) <= 160 else reason[:157] + "..."),
+            escape(first_reason(grade)),
         )
-    out.print(table)
-    counts = ", ".join(
-        f"{count} {outcome.value}" for outcome in Outcome if (count := sum(g.outcome is outcome for _, g in graded))
-    )
+    table.print()
+    counts = ", ".join(f"{count} {outcome.value}" for outcome, count in _outcomes(graded))
     mean = sum(grade.reward.total for _, grade in graded) / len(graded)
-    out.print(f"{len(graded)} graded: {counts}; mean reward {mean:.3f}")
+    out.print(f"{len(graded)} graded: {counts}; mean reward {mean:.3f}", highlight=False)
+
+
+def _outcomes(graded: Sequence[tuple[str, Grade]]) -> Iterator[tuple[Outcome, int]]:
+    for outcome in Outcome:
+        if count := sum(grade.outcome is outcome for _, grade in graded):
+            yield outcome, count

@@ -1,6 +1,9 @@
 """The command line: `rtl-agent`. Thin: each command is a module beside this one."""
 
+import io
+import os
 import sys
+from typing import TYPE_CHECKING, BinaryIO, TextIO, cast
 
 import typer
 
@@ -15,42 +18,45 @@ from rtl_agent.cli import (
     play,
     pretrain,
     problems,
-    report,
     runs,
     serve,
     train,
 )
-from rtl_agent.cli.pipes import outlive_readers
+from rtl_agent.cli.answers import BadAnswers
 from rtl_agent.grading import CannotGrade, ExecutorFault
 from rtl_agent.problems import BadRecord, NoSuchProblems
 from rtl_agent.runs import RunError
 from rtl_agent.sandbox import SandboxError
 from rtl_agent.toolchain import ToolMissing
 
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
 app = typer.Typer(
     name="rtl-agent",
     help="Grade the RTL that language models write, and train them to write it better.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # boxes leave the help text 24 of 80 columns, and cut words that are longer
     add_completion=False,
 )
 app.add_typer(problems.app, name="problems")
-app.add_typer(bench.app, name="bench")
-app.add_typer(demo.app, name="demo")
-app.add_typer(runs.app, name="runs")
-app.add_typer(train.app, name="train")
 app.command("grade")(grade.grade)
-app.command("doctor")(doctor.doctor)
+app.add_typer(demo.app, name="demo", short_help="Watch a student learn RTL on this machine.")
+app.add_typer(train.app, name="train", short_help="Train a model by reinforcement learning, distillation, or both.")
 app.command("eval")(eval.evaluate)
 app.command("play")(play.play)
+app.add_typer(runs.app, name="runs")
+app.command("report", short_help="Write report.html and curves/*.png into a run directory.")(runs.report)
 app.command("pretrain")(pretrain.pretrain)
-app.command("report")(report.report)
-app.command("serve")(serve.serve)
-app.command("setup")(doctor.setup)
+app.command("serve", short_help="Serve a model over the Tinker API.")(serve.serve)
+app.command("doctor", short_help="Show which tools were found, and whether the sandbox works.")(doctor.doctor)
+app.command("setup", short_help="Install the tools of CVDP that are missing here.")(doctor.setup)
+app.add_typer(bench.app, name="bench")
 
 
 @app.callback(invoke_without_command=True)
-def root(version: bool = typer.Option(False, "--version", help="Print the version and stop.")) -> None:
+def root(version: bool = typer.Option(False, "--version", help="Print the version and exit.")) -> None:
     if version:
         typer.echo(f"rtl-agent {__version__}")
         raise typer.Exit
@@ -61,15 +67,56 @@ def run() -> None:
     outlive_readers()
     try:
         app()
-    except (BadRecord, NoSuchProblems, CannotGrade, RunError) as error:
+    except (BadRecord, NoSuchProblems, BadAnswers, CannotGrade, RunError) as error:
         console.say_error(str(error))
         sys.exit(console.BAD_INPUT)
     except (ToolMissing, SandboxError, ExecutorFault) as error:
-        console.say_error(f"{error}\n`rtl-agent doctor` tells what else is missing.")
+        console.say_error(f"{error}\n`rtl-agent doctor` lists everything that is missing.")
         sys.exit(console.OUR_FAULT)
     except KeyboardInterrupt:
-        console.say_error("stopped")
+        console.say_error("interrupted")
         sys.exit(130)
+
+
+class _Pipe(io.FileIO):
+    """A stream whose reader may go away (`rtl-agent grade ... | head`): the rest is dropped, and the exit code stays.
+
+    click and rich both end the process with code 1 as soon as a write fails, whatever the command found out. So no
+    write may fail: below Python's buffers, where everything that is printed passes, a broken pipe becomes /dev/null.
+    """
+
+    def write(self, data: "ReadableBuffer", /) -> int:
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            nowhere = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+            os.dup2(nowhere, self.fileno())
+            os.close(nowhere)
+            return super().write(data)
+
+
+def outlive_readers() -> None:
+    """From now on nobody notices when the reader of stdout or stderr is gone."""
+    sys.stdout = _outliving(sys.stdout)
+    sys.stderr = _outliving(sys.stderr)
+
+
+def _outliving(stream: TextIO) -> TextIO:
+    """A stream as it was, over a file that no write to fails. Closed or replaced ones (a test's) are left alone."""
+    if not isinstance(stream, io.TextIOWrapper):
+        return stream
+    buffered = hasattr(stream.buffer, "raw")  # not with PYTHONUNBUFFERED
+    if not isinstance(stream.buffer.raw if buffered else stream.buffer, io.FileIO):
+        return stream
+    stream.flush()
+    raw = _Pipe(stream.fileno(), "w", closefd=False)
+    return io.TextIOWrapper(
+        io.BufferedWriter(raw) if buffered else cast(BinaryIO, raw),
+        encoding=stream.encoding,
+        errors=stream.errors,
+        line_buffering=stream.line_buffering,
+        write_through=stream.write_through,
+    )
 
 
 if __name__ == "__main__":

@@ -14,28 +14,36 @@ from rtl_agent.cli.eval_options import (
     Backend,
     BaseUrl,
     CheckpointName,
-    Conversation,
-    Counted,
+    CommandSeconds,
     Env,
+    EpisodeSeconds,
+    EpisodeTokens,
     ExtraTools,
+    HowRead,
     KeyName,
     Level,
+    MaxPromptTokens,
     MaxTokens,
     MaxTurns,
     ModelName,
+    RefineReward,
     Renderer,
     Reward,
     Rounds,
     Seed,
     System,
     Temperature,
+    TimeoutSeconds,
     Tries,
     checked_reward,
     found_model,
+    in_flags,
     needs_training_packages,
 )
 from rtl_agent.cli.grade_view import print_grade
-from rtl_agent.grading import DEFAULT_EXTRACTION, Grade, Outcome
+from rtl_agent.envs.episode_config import EpisodeConfig
+from rtl_agent.grading import Outcome
+from rtl_agent.options import BadOption
 from rtl_agent.problems import Selection
 from rtl_agent.prompts import Message
 
@@ -56,63 +64,80 @@ def play(
     model: ModelName,
     source: Annotated[str, typer.Option("--problems", help="`bundled`, a JSONL file, or a folder.")] = "bundled",
     number: Annotated[int, typer.Option(min=0, help="Which of the generated ones.")] = 0,
-    env: Env = "single",
-    level: Level = "",
-    extra_tools: ExtraTools = False,
-    max_turns: MaxTurns = 50,
-    tries: Tries = 3,
-    rounds: Rounds = 2,
-    counted: Counted = "last",
-    max_conversation: Conversation = 0,
+    env: Env = None,
+    level: Level = None,
+    system: System = None,
+    max_tokens: MaxTokens = None,
+    episode_tokens: EpisodeTokens = None,
+    max_prompt_tokens: MaxPromptTokens = None,
+    max_turns: MaxTurns = None,
+    rounds: Rounds = None,
+    tries: Tries = None,
+    extra_tools: ExtraTools = None,
+    episode_seconds: EpisodeSeconds = None,
+    command_seconds: CommandSeconds = None,
+    refine_reward: RefineReward = None,
+    extraction: HowRead = None,
+    timeout_seconds: TimeoutSeconds = None,
     backend: Backend = "",
     base_url: BaseUrl = "",
     api_key_env: KeyName = "",
     checkpoint: CheckpointName = "",
     renderer: Renderer = "",
-    system: System = "",
     temperature: Temperature = None,
-    max_tokens: MaxTokens = 1024,
     seed: Seed = 0,
     reward: Reward = "staged",
-    extraction: console.HowRead = DEFAULT_EXTRACTION,
     out: Annotated[Path | None, typer.Option(help="A JSONL that gets one more line. [default: in plays/]")] = None,
 ) -> None:
     """Play one episode and show it. Exit code 0: it passed; 1: it did not; 2: bad usage; 3: our own fault."""
     needs_training_packages()
-    from rtl_agent.evaluation import EvaluationError, ModelSpec, Options, Rules
-    from rtl_agent.evaluation.play import play as run
+    from rtl_agent.evaluation import EvaluationError, EvaluationOptions, ModelSpec, episode_config
+    from rtl_agent.evaluation import play as run
 
     checked_reward(reward)
-    spec = ModelSpec(found_model(model), backend, base_url, api_key_env, checkpoint, renderer, system)
+    spec = ModelSpec(found_model(model), backend, base_url, api_key_env, checkpoint, renderer)
     try:
-        rules = Rules(env, level, extra_tools, max_turns, tries, rounds, counted, max_conversation)
-        options = Options(
-            rules,
-            temperature=temperature,
+        episode = episode_config(
+            spec,
+            kind=env,
+            level=level,
+            system=system,
             max_tokens=max_tokens,
-            seed=seed,
-            reward=reward,
+            episode_tokens=episode_tokens,
+            max_prompt_tokens=max_prompt_tokens,
+            max_turns=max_turns,
+            rounds=rounds,
+            tries=tries,
+            extra_tools=extra_tools,
+            episode_seconds=episode_seconds,
+            command_seconds=command_seconds,
+            refine_reward=refine_reward,
             extraction=extraction,
+            timeout_seconds=timeout_seconds,
         )
-        found, named = _problem(problem, source, number, env)
-        console.out.rule(Text(f"{found.id} by {model}, {env}"))
+        options = EvaluationOptions(episode, temperature=temperature, seed=seed, reward=reward)
+        found, named = _problem(problem, source, number, episode)
+        console.out.rule(Text(f"{found.id} by {model}, {episode.kind}"))
         with console.err.status("the model is being asked") as status:
             live = Live(status.update)
-            episode, path = asyncio.run(run(spec, found, options, named, live, out))
+            played, path = asyncio.run(run(spec, found, options, named, live, out))
+    except BadOption as error:
+        console.say_error(in_flags(error))
+        raise typer.Exit(console.BAD_INPUT) from error
     except EvaluationError as error:
         console.say_error(str(error))
         raise typer.Exit(error.exit_code) from error
-    grade = Grade.from_json(episode.grade)
     console.out.rule(Text("verdict"))
-    print_grade(grade)
-    if episode.end_reason:
-        console.out.print(f"over after {len(episode.turns)} turns by {episode.end_reason}, level {episode.level}")
-    if not episode.is_scored:
-        console.say_warning("the model could read the harness: this is no score")
-    if episode.cut_off:
-        console.say_warning(f"the answer was cut off at {max_tokens} tokens: --max-tokens allows more")
+    assert played.grade is not None, "an episode that was played to its end has a grade"
+    print_grade(played.grade)
+    if played.end_reason:
+        console.out.print(f"ended after {len(played.turns)} turns by {played.end_reason}, level {played.level}")
+    if not played.is_scored:
+        console.say_warning("the model could read the harness: this is not a score")
+    if played.cut_off:
+        console.say_warning(f"the answer was cut off at {episode.max_tokens} tokens: --max-tokens allows more")
     console.out.print(f"rollout: {path}", markup=False, highlight=False, soft_wrap=True)
-    if grade.outcome is not Outcome.PASSED:
+    if played.grade.outcome is not Outcome.PASSED:
         raise typer.Exit(console.SOME_FAILED)
 
 
@@ -147,9 +172,9 @@ def _show(title: str, text: str, colour: str) -> None:
     console.out.print(Panel(shown, title=title, title_align="left", border_style=colour))
 
 
-def _problem(problem: str, source: str, number: int, env: str) -> "tuple[Problem, str]":
+def _problem(problem: str, source: str, number: int, episode: EpisodeConfig) -> "tuple[Problem, str]":
     from rtl_agent.evaluation import problem_set
 
     if problem.partition(":")[0] in GENERATED:
-        return problem_set(problem, Selection(), env=env, limit=number + 1).problems[number], problem
-    return problem_set(source, Selection(ids=[problem]), env=env).problems[0], source
+        return problem_set(problem, Selection(), episode=episode, limit=number + 1).problems[number], problem
+    return problem_set(source, Selection(ids=[problem]), episode=episode).problems[0], source

@@ -19,6 +19,7 @@ from rtl_agent.training.plan import help_text, plan, presets_text, run_directory
 _WORDS = Annotated[list[str] | None, typer.Argument(metavar="[key=value ...]", show_default=False)]
 _AS_WRITTEN = {"ignore_unknown_options": True, "help_option_names": []}
 _NEEDED = ("tinker", "tinker_cookbook", "torch")
+INTERRUPTED = 130
 _HELP = {"--help", "-h", "help"}
 
 app = typer.Typer(
@@ -84,7 +85,10 @@ def train_as_planned(choose_it: Callable[[], Choice]) -> Path:
 
         return start(config, console.err)
     except TrainingError as error:
-        console.say_error(str(error))
+        if error.exit_code == INTERRUPTED:
+            console.err.print(str(error), highlight=False, markup=False, soft_wrap=True)
+        else:
+            console.say_error(str(error))
         sys.exit(error.exit_code)
 
 

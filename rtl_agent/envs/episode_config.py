@@ -93,6 +93,9 @@ class EpisodeConfig:
     shown_characters: int = option(
         8000, "characters of a command's output: half from its head, half from its tail", at_least=2, advanced=True
     )
+    command_cpu_seconds: float = option(
+        0.0, "CPU seconds of each process of a command; 0: command_seconds", at_least=0, advanced=True
+    )
     episode_cpu_seconds: float = option(600.0, "CPU seconds of all commands of an episode", above=0, advanced=True)
     memory_bytes: int = option(
         2048 * MIB, "memory of a workspace where cgroups can be written, else of each process", above=0, advanced=True

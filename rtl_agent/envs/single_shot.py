@@ -1,52 +1,61 @@
-"""One question, one answer, one grade: a problem as an environment of tinker-cookbook."""
+"""One question, one answer, one grade."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from enum import StrEnum
 
-from tinker_cookbook.renderers import Renderer
-from tinker_cookbook.rl.types import Action, ActionExtra, StepResult
-
-from rtl_agent.envs.answer import answer_text
-from rtl_agent.envs.episode_env import EpisodeEnv, stop_reason_of
-from rtl_agent.envs.graded import grade_or_fail
-from rtl_agent.envs.group_builder import ProblemGroupBuilder
-from rtl_agent.envs.level import Level
-from rtl_agent.envs.live import grader_named
-from rtl_agent.envs.metrics import grade_metrics
-from rtl_agent.envs.prompt import Prompt
-from rtl_agent.envs.record import record
+from rtl_agent.envs.episode import grade_metrics, grade_or_fail
+from rtl_agent.envs.episode_config import EpisodeConfig, Level
+from rtl_agent.envs.session import CountTokens, EnvironmentKind, Reply, Session, Turn
 from rtl_agent.grading import Grader
 from rtl_agent.problems import Problem
+from rtl_agent.prompts import Message, messages
 
 
-class SingleShotEnv(EpisodeEnv):
-    """Asks once and grades what is answered."""
-
-    def __init__(self, problem: Problem, renderer: Renderer, grader: Grader, ask: Callable[[], Prompt]) -> None:
-        super().__init__(problem, ask, renderer.get_stop_sequences())
-        self._renderer, self._grader = renderer, grader
-
-    async def step(self, action: Action, *, extra: ActionExtra | None = None) -> StepResult:
-        text = answer_text(self._renderer, action)
-        grade = await grade_or_fail(self._grader, self.problem, text)
-        self._transcript = self._transcript.then(action)
-        episode = record(
-            self.problem,
-            self._ask().messages,
-            grade,
-            Level.SPEC,
-            text=text,
-            stop_reason=stop_reason_of(extra),
-            transcript=self._transcript,
-        )
-        return self._over(episode, grade, grade_metrics(grade))
+class SingleShotEnd(StrEnum):
+    ANSWER = ""  # nothing worth a record: there is no other end
 
 
-@dataclass(frozen=True)
-class SingleShotGroupBuilder(ProblemGroupBuilder):
-    """A problem answered `group_size` times."""
+class SingleShotSession(Session):
+    """Grades the first turn."""
 
-    async def make_envs(self) -> Sequence[SingleShotEnv]:
-        renderer, grader = self.renderer, grader_named(self.grader)
-        ask = self._asked_once(renderer)
-        return [SingleShotEnv(self.problem, renderer, grader, ask) for _ in range(self.group_size)]
+    def __init__(self, problem: Problem, config: EpisodeConfig, messages: Sequence[Message], grader: Grader) -> None:
+        super().__init__(problem, config, messages)
+        self._grader, self._answer = grader, ""
+
+    async def take(self, turn: Turn, *, cut_off: bool = False, full: bool = False) -> Reply:
+        self._ensure_open()
+        self._answer = turn.text
+        return self._over(SingleShotEnd.ANSWER, await grade_or_fail(self._grader, self.problem, turn.text))
+
+    async def out_of_tokens(self) -> Reply:
+        raise RuntimeError("a single answer ends an episode whatever its length")
+
+    @property
+    def text(self) -> str:
+        return self._answer
+
+    @property
+    def metrics(self) -> dict[str, float | int]:
+        return grade_metrics(self.grade)
+
+    @property
+    def logs(self) -> dict[str, str | int | float]:
+        return {}
+
+
+class SingleShotKind(EnvironmentKind):
+    levels = (Level.SPEC,)
+    several_turns = False
+
+    def messages(
+        self,
+        problem: Problem,
+        config: EpisodeConfig,
+        *,
+        max_prompt_tokens: int | None = None,
+        count_tokens: CountTokens | None = None,
+    ) -> list[Message]:
+        return messages(problem, system=config.system, max_prompt_tokens=max_prompt_tokens, count_tokens=count_tokens)
+
+    def session(self, problem: Problem, config: EpisodeConfig, grader: Grader, messages: Sequence[Message]) -> Session:
+        return SingleShotSession(problem, config, messages, grader)

@@ -1,25 +1,26 @@
 """How good a model is: any model, any problems, pass@k with intervals, and one episode at a time to watch."""
 
-from rtl_agent.evaluation.errors import EvaluationError, ModelGone
-from rtl_agent.evaluation.evaluate import Options, evaluate, opened
-from rtl_agent.evaluation.models import ModelSpec, open_model
+from rtl_agent.evaluation.evaluate import EvaluationOptions, evaluate, opened, play
+from rtl_agent.evaluation.models import ModelSpec, episode_config, open_model
 from rtl_agent.evaluation.problem_sets import ProblemSet, problem_set
-from rtl_agent.evaluation.result import Result
-from rtl_agent.evaluation.rules import Rules
+from rtl_agent.evaluation.result import EvaluationResult
+from rtl_agent.evaluation.settings import EvaluationError, EvaluationSettings, ModelGone
 from rtl_agent.evaluation.summary import Summary, summarise
 
 __all__ = [
     "EvaluationError",
+    "EvaluationOptions",
+    "EvaluationResult",
+    "EvaluationSettings",
     "ModelGone",
     "ModelSpec",
-    "Options",
     "ProblemSet",
-    "Result",
-    "Rules",
     "Summary",
+    "episode_config",
     "evaluate",
     "open_model",
     "opened",
+    "play",
     "problem_set",
     "summarise",
 ]

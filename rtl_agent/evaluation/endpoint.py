@@ -10,8 +10,8 @@ from urllib.parse import urlsplit, urlunsplit
 
 import httpx
 
-from rtl_agent.envs import EpisodeFailed
-from rtl_agent.evaluation.errors import EvaluationError, ModelGone
+from rtl_agent.envs.episode import EpisodeFailed
+from rtl_agent.evaluation.settings import EvaluationError, ModelGone
 from rtl_agent.prompts import Message, as_dicts
 
 log = logging.getLogger(__name__)
@@ -35,7 +35,7 @@ class ConversationTooLong(EpisodeFailed):
 
 
 @dataclass(frozen=True)
-class Reply:
+class EndpointReply:
     text: str
     stop_reason: str  # "stop" or "length"
     usage: Mapping[str, int]  # prompt and answer in tokens; 0 where the endpoint does not count
@@ -58,7 +58,7 @@ class Endpoint:
         parts = urlsplit(self.base_url)
         if parts.scheme not in ("http", "https") or not parts.netloc:
             shown = self.base_url.rpartition("@")[2].partition("?")[0]  # a password may stand before, a key behind
-            raise EvaluationError(f"--base-url {shown!r} is no URL: give one such as http://localhost:8000/v1")
+            raise EvaluationError(f"--base-url {shown!r} is not a URL: give one such as http://localhost:8000/v1")
         headers = {"Authorization": f"Bearer {self.key}"} if self.key else {}
         self._client = httpx.AsyncClient(headers=headers, timeout=httpx.Timeout(self.timeout_seconds, connect=20.0))
         self._url = urlunsplit(parts._replace(path=f"{parts.path.rstrip('/')}/chat/completions"))
@@ -70,7 +70,9 @@ class Endpoint:
         parts = urlsplit(self.base_url)
         return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="")).rstrip("/")
 
-    async def ask(self, messages: Sequence[Message], *, temperature: float, max_tokens: int, seed: int) -> Reply:
+    async def ask(
+        self, messages: Sequence[Message], *, temperature: float, max_tokens: int, seed: int
+    ) -> EndpointReply:
         """EpisodeFailed where only this answer cannot be had; ModelGone or EvaluationError where none can."""
         wanted = {"temperature": temperature, "max_tokens": max_tokens, "seed": seed}
         for attempt in range(TRIES):
@@ -106,19 +108,19 @@ class Endpoint:
     async def aclose(self) -> None:
         await self._client.aclose()
 
-    def _reply(self, answer: httpx.Response, not_sent: Sequence[str]) -> Reply:
+    def _reply(self, answer: httpx.Response, not_sent: Sequence[str]) -> EndpointReply:
         try:
             content = answer.json()
             choice = content["choices"][0]
             text = choice["message"].get("content") or ""
         except (ValueError, KeyError, IndexError, TypeError, AttributeError):
             raise EvaluationError(
-                f"{self.shown_url} is no OpenAI-compatible endpoint: its answer has no choices[0].message"
+                f"{self.shown_url} is not an OpenAI-compatible endpoint: its answer has no choices[0].message"
             ) from None
         counted = content.get("usage") or {}
         usage = {"prompt": int(counted.get("prompt_tokens") or 0), "answer": int(counted.get("completion_tokens") or 0)}
         stop_reason = "length" if choice.get("finish_reason") == "length" else "stop"
-        return Reply(str(text), stop_reason, usage, tuple(not_sent))
+        return EndpointReply(str(text), stop_reason, usage, tuple(not_sent))
 
     def _fault(self, answer: httpx.Response) -> str:
         fault = f"{self.shown_url} answered {answer.status_code}: {self._clean(_sentence(answer))}"

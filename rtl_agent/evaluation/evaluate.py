@@ -1,6 +1,7 @@
-"""An evaluation from its options to its result."""
+"""An evaluation from its options to its result, and one episode to watch."""
 
 import re
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -8,42 +9,41 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rtl_agent.backends.connect import while_alive
-from rtl_agent.envs import live_grader, warnings_for
-from rtl_agent.envs.agentic import workshop
-from rtl_agent.evaluation.ask_all import Lost, ask_all
-from rtl_agent.evaluation.errors import EvaluationError
+from rtl_agent.envs.env import live_grader
+from rtl_agent.envs.episode import EpisodeFailed
+from rtl_agent.envs.episode_config import EpisodeConfig
+from rtl_agent.envs.kinds import resolved, token_budget
+from rtl_agent.envs.renderers import warnings_for
+from rtl_agent.envs.rollout import seed_of
 from rtl_agent.evaluation.models import Model, ModelSpec, TextModel, TokenModel, open_model
-from rtl_agent.evaluation.players import Player, Sampling
+from rtl_agent.evaluation.players import Player, TokenPlayer, Watcher
 from rtl_agent.evaluation.problem_sets import ProblemSet
-from rtl_agent.evaluation.result import Result
-from rtl_agent.evaluation.rules import AGENTIC, Rules
-from rtl_agent.evaluation.samples import Sample, SampleFile
-from rtl_agent.evaluation.settings import Settings
+from rtl_agent.evaluation.result import EvaluationResult
+from rtl_agent.evaluation.samples import EvaluationSample, LostSample, SampleFile, ask_all
+from rtl_agent.evaluation.settings import EvaluationError, EvaluationSettings, texts_digest
 from rtl_agent.evaluation.summary import usual_ks
-from rtl_agent.evaluation.text_players import TextPlayer
-from rtl_agent.evaluation.texts import texts_digest
-from rtl_agent.evaluation.token_player import TokenPlayer
-from rtl_agent.grading import DEFAULT_EXTRACTION, Extraction, GradeCache, Grader, default_cache_path, parse_weights
+from rtl_agent.evaluation.text_player import TextPlayer
+from rtl_agent.grading import Extraction, GradeCache, Grader, default_cache_path, parse_weights
 from rtl_agent.grading.executors.fingerprint import grading_version
+from rtl_agent.options import BadOption
 from rtl_agent.problems import Problem
+from rtl_agent.runs.episode import Episode
+from rtl_agent.runs.files import append_line, cannot, to_line
 from rtl_agent.toolchain import Toolchain, find_toolchain
 
 AT_A_TIME = 16
 
 
 @dataclass(frozen=True)
-class Options:
+class EvaluationOptions:
     """How problems are asked and answers judged. Fields left at None follow from the others."""
 
-    rules: Rules = field(default_factory=Rules)
+    episode: EpisodeConfig = field(default_factory=EpisodeConfig)
     samples: int = 1
     temperature: float | None = None  # None: 0 with one sample, 1 with several
-    max_tokens: int = 1024
     seed: int = 0
     ks: tuple[int, ...] = ()
     reward: str = "staged"
-    extraction: Extraction = DEFAULT_EXTRACTION
-    timeout_seconds: float = 120.0
     jobs: int | None = None
     at_a_time: int = AT_A_TIME
     cache: bool = True
@@ -54,18 +54,20 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Table:
+class OpenEvaluation:
     """What is open while episodes are played: a model, a grader, and how the two meet."""
 
     model: Model
     player: Player
-    settings: Settings
+    settings: EvaluationSettings
     warnings: tuple[str, ...] = ()
     check: Callable[[], None] = field(default=lambda: None)
 
 
 @asynccontextmanager
-async def opened(spec: ModelSpec, options: Options, source: str, problems: Sequence[Problem]) -> AsyncIterator[Table]:
+async def opened(
+    spec: ModelSpec, options: EvaluationOptions, source: str, problems: Sequence[Problem]
+) -> AsyncIterator[OpenEvaluation]:
     """Model, tools and grader, ready to play."""
     weights = parse_weights(options.reward)
     toolchain = find_toolchain()
@@ -74,48 +76,53 @@ async def opened(spec: ModelSpec, options: Options, source: str, problems: Seque
         grader = Grader(
             weights=weights,
             jobs=options.jobs,
-            timeout_seconds=options.timeout_seconds,
+            timeout_seconds=options.episode.timeout_seconds,
             toolchain=toolchain,
             cache=cache,
-            extraction=options.extraction,
+            extraction=Extraction(options.episode.extraction),
         )
         async with grader, open_model(spec) as model:
             with live_grader(grader):
-                settings = _settings(model, options, source, tools)
-                yield Table(model, _player(model, options, grader), settings, _warnings(model, options), _check(model))
+                try:
+                    episode = resolved(options.episode, model.base)
+                except BadOption as error:
+                    raise EvaluationError(str(error)) from error
+                player = _player(model, options, episode, grader)
+                settings = _settings(model, options, episode, source, tools)
+                yield OpenEvaluation(model, player, settings, _warnings(model, options), _check(model))
 
 
 async def evaluate(
     spec: ModelSpec,
     chosen: ProblemSet,
-    options: Options,
+    options: EvaluationOptions,
     source: str,
     out: Path | None = None,
     *,
     fresh: bool = False,
-    begun: Callable[[Table, Path], None] = lambda table, out: None,
-    told: Callable[[Sample | Lost], None] = lambda one: None,
-) -> tuple[Result, Path]:
+    begun: Callable[[OpenEvaluation, Path], None] = lambda opened, out: None,
+    told: Callable[[EvaluationSample | LostSample], None] = lambda one: None,
+) -> tuple[EvaluationResult, Path]:
     """The result, and where it was written. What an earlier call with the same settings has graded is reused."""
-    async with opened(spec, options, source, chosen.problems) as table:
-        out = out or default_out(table.settings)
+    async with opened(spec, options, source, chosen.problems) as evaluation:
+        out = out or default_out(evaluation.settings)
         lines = out.with_suffix(".jsonl")
         if lines == out:
             raise EvaluationError(f"--out {out}: the samples are kept in {lines}; give the result another name, .json")
-        begun(table, out)
-        with SampleFile(lines, table.settings, fresh=fresh) as file:
+        begun(evaluation, out)
+        with SampleFile(lines, evaluation.settings, fresh=fresh) as file:
             work = ask_all(
                 chosen.problems,
                 options.samples,
-                table.player,
+                evaluation.player,
                 file,
                 seed=options.seed,
                 at_a_time=options.at_a_time,
                 told=told,
             )
-            asked = await while_alive(table.check, work)
-            result = Result(
-                table.settings,
+            asked = await while_alive(evaluation.check, work)
+            result = EvaluationResult(
+                evaluation.settings,
                 options.samples,
                 options.ks or usual_ks(options.samples),
                 chosen.problems,
@@ -128,62 +135,89 @@ async def evaluate(
     return result, out
 
 
-def default_out(settings: Settings) -> Path:
-    """The same for the same settings: the same command goes on where it was stopped."""
-    words = (settings.model, Path(settings.problems).stem if "/" in settings.problems else settings.problems)
-    named = "-".join(re.sub(r"[^A-Za-z0-9.@]+", "-", word).strip("-") for word in (*words, settings.env))
+async def play(
+    spec: ModelSpec,
+    problem: Problem,
+    options: EvaluationOptions,
+    source: str,
+    watcher: Watcher,
+    out: Path | None = None,
+) -> tuple[Episode, Path]:
+    """One episode to watch, and the JSONL it was added to: the first sample of an evaluation with these options."""
+    async with opened(spec, options, source, [problem]) as evaluation:
+        work = evaluation.player.play(problem, seed_of(options.seed, problem.id, 0), watcher)
+        try:
+            played = await while_alive(evaluation.check, work)
+        except EpisodeFailed as failure:
+            raise EvaluationError(f"the episode ended without a grade: {failure}") from failure
+        path = out or _default_play(evaluation.settings, problem)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise cannot("write", path, error) from error
+        append_line(path, to_line(played.episode.to_json()))
+    return played.episode, path
+
+
+def default_out(settings: EvaluationSettings) -> Path:
+    """The same for the same settings: the same command resumes where it was stopped."""
+    source = Path(settings.problems).stem if "/" in settings.problems else settings.problems
+    named = "-".join(map(_as_file_name, (settings.model, source, settings.episode.kind)))
     return Path("evals") / f"{named[:120]}-{settings.digest}.json"
+
+
+def _default_play(settings: EvaluationSettings, problem: Problem) -> Path:
+    named = f"{problem.id}-{_as_file_name(settings.model)[:60]}-{settings.episode.kind}"
+    return Path("plays") / f"{named}-{time.strftime('%Y%m%d-%H%M%S')}.jsonl"
+
+
+def _as_file_name(word: str) -> str:
+    return re.sub(r"[^A-Za-z0-9.@]+", "-", word).strip("-")
 
 
 def _versions(toolchain: Toolchain, problems: Sequence[Problem]) -> dict[str, str]:
     """Of every tool; cocotb's generations side by side where the problems need both."""
     found: dict[str, list[str]] = {}
-    for cocotb_version in sorted({problem.harness.cocotb_version for problem in problems}):
-        for name, version in toolchain.versions(cocotb_version).items():
+    for cocotb in sorted({problem.harness.cocotb_version for problem in problems}):
+        for name, version in toolchain.versions(cocotb).items():
             found.setdefault(name, []).append(version)
     return {name: ", ".join(dict.fromkeys(versions)) for name, versions in found.items()}
 
 
-def _settings(model: Model, options: Options, source: str, tools: dict[str, str]) -> Settings:
-    return Settings(
+def _settings(
+    model: Model, options: EvaluationOptions, episode: EpisodeConfig, source: str, tools: dict[str, str]
+) -> EvaluationSettings:
+    return EvaluationSettings(
         problems=source,
         model=model.name,
         weights=model.weights,
         backend=model.backend,
-        env=options.rules.env,
-        level=options.rules.information.value,
-        system=model.system,
         renderer=model.renderer,
         temperature=options.sampled_at,
-        max_tokens=options.max_tokens,
         seed=options.seed,
         reward=options.reward,
-        extraction=options.extraction.value,
-        timeout_seconds=options.timeout_seconds,
         grading=grading_version(),
         tools=tools,
-        texts=texts_digest(options.rules, model.system),
-        options=options.rules.recorded(),
+        texts=texts_digest(episode),
+        episode=episode,
     )
 
 
-def _player(model: Model, options: Options, grader: Grader) -> Player:
-    sampling = Sampling(options.sampled_at, options.max_tokens)
+def _player(model: Model, options: EvaluationOptions, episode: EpisodeConfig, grader: Grader) -> Player:
     if isinstance(model, TextModel):
-        where = workshop() if options.rules.env == AGENTIC else None
-        return TextPlayer(model, sampling, options.rules, grader, where)
-    most = options.rules.budget(model.context) or model.context
-    if options.max_tokens >= most:
-        raise EvaluationError(f"--max-tokens {options.max_tokens}: a prompt and its answer have {most} tokens in all")
-    return TokenPlayer(model, sampling, options.rules)
+        return TextPlayer(model, episode, options.sampled_at, grader)
+    most = token_budget(episode, model.context).total or model.context
+    if episode.max_tokens >= most:
+        raise EvaluationError(f"max_tokens={episode.max_tokens}: a prompt and its answer have {most} tokens in all")
+    return TokenPlayer(model, episode, options.sampled_at)
 
 
-def _warnings(model: Model, options: Options) -> tuple[str, ...]:
+def _warnings(model: Model, options: EvaluationOptions) -> tuple[str, ...]:
     found: list[str] = []
     if options.samples > 1 and options.sampled_at == 0:
         found.append(f"{options.samples} samples at temperature 0 are mostly the same answer: pass@k says little")
     if isinstance(model, TokenModel):
-        found += warnings_for(model.base, model.renderer, options.max_tokens)
+        found += warnings_for(model.base, model.renderer, options.episode.max_tokens)
     return tuple(found)
 
 
@@ -191,7 +225,7 @@ def _check(model: Model) -> Callable[[], None]:
     return model.connection.check if isinstance(model, TokenModel) else lambda: None
 
 
-def _notes(samples: Sequence[Sample]) -> tuple[str, ...]:
+def _notes(samples: Sequence[EvaluationSample]) -> tuple[str, ...]:
     """Of all samples, also of those that an earlier call asked for."""
     without = Counter(name for sample in samples for name in sample.not_sent)
     return tuple(

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import tinker
 
@@ -14,11 +15,13 @@ from rtl_agent.backends.connect import EMBEDDED, CannotConnect, Connection, conn
 from rtl_agent.backends.engine.contract import EngineError
 from rtl_agent.backends.models.registry import OWN, model_directory
 from rtl_agent.backends.server.embedded import ServerDied
-from rtl_agent.envs import NoTokenizer, UnknownRenderer, default_renderer, renderer_for, tokenizer_for
-from rtl_agent.envs.dialects import UnknownDialect
+from rtl_agent.envs.dialects.registry import UnknownDialect
+from rtl_agent.envs.episode_config import AGENTIC, SINGLE, EpisodeConfig
+from rtl_agent.envs.renderers import UnknownRenderer, default_renderer, renderer_for
+from rtl_agent.envs.tokenizers import NoTokenizer, tokenizer_for
 from rtl_agent.evaluation.endpoint import Endpoint
-from rtl_agent.evaluation.errors import EvaluationError, ModelGone
-from rtl_agent.prompts import system_names
+from rtl_agent.evaluation.settings import EvaluationError, ModelGone
+from rtl_agent.options import options_of
 from rtl_agent.runs import Checkpoint, RunRecord, read_run
 from rtl_agent.runs.record import looks_like_run
 
@@ -38,7 +41,6 @@ class ModelSpec:
     api_key_env: str = ""
     checkpoint: str = ""  # of a run directory: best, last, or a name
     renderer: str = ""
-    system: str = ""
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,6 @@ class TokenModel:
     backend: str
     base: str
     renderer: str
-    system: str
     context: int
     client: tinker.SamplingClient = field(repr=False)
     connection: Connection = field(repr=False)
@@ -61,7 +62,6 @@ class TextModel:
     """Asked by messages; what becomes of them is the endpoint's business."""
 
     name: str
-    system: str
     endpoint: Endpoint = field(repr=False)
     weights: str = ""  # nobody outside knows
     renderer: str = ""
@@ -70,19 +70,33 @@ class TextModel:
     def backend(self) -> str:
         return f"openai {self.endpoint.shown_url}"
 
+    @property
+    def base(self) -> str:
+        return self.name
+
 
 Model = TokenModel | TextModel
+
+
+def episode_config(spec: ModelSpec, **given: Any) -> EpisodeConfig:
+    """What was given, and for the rest what the run asked with where the model is a run, else the defaults."""
+    asked = {}
+    if looks_like_run(Path(spec.model)):
+        config = read_run(spec.model).config
+        flat = {name: config.get(known.alias or name) for name, known in options_of(EpisodeConfig)}
+        asked = {name: value for name, value in flat.items() if value is not None}
+        if asked.get("kind", SINGLE) != AGENTIC:
+            asked.pop("level", None)  # earlier versions kept an agent's level whatever was played
+    return EpisodeConfig(**(asked | {name: value for name, value in given.items() if value is not None}))
 
 
 @asynccontextmanager
 async def open_model(spec: ModelSpec) -> AsyncIterator[Model]:
     """The model, until the block ends. EvaluationError says why there is none."""
-    if spec.system and spec.system not in system_names():
-        raise EvaluationError(f"--system {spec.system}: choose from {', '.join(system_names())}")
     if spec.base_url:
         endpoint = _endpoint(spec)
         try:
-            yield TextModel(spec.model, _system(spec, spec.model), endpoint)
+            yield TextModel(spec.model, endpoint)
         finally:
             await endpoint.aclose()
         return
@@ -112,7 +126,7 @@ def _place(spec: ModelSpec) -> Place:
     if looks_like_run(Path(spec.model)):
         return _of_run(spec, read_run(spec.model))
     if spec.checkpoint:
-        raise EvaluationError(f"--checkpoint chooses from a run directory, and {spec.model} is none")
+        raise EvaluationError(f"--checkpoint chooses from a run directory, and {spec.model} is not one")
     backend = spec.backend or EMBEDDED
     if not spec.model.startswith(SAVED):
         folder = Path(spec.model)
@@ -165,9 +179,8 @@ async def _token_model(spec: ModelSpec, connection: Connection, place: Place) ->
     config = place.run.config if place.run else {}
     renderer = spec.renderer or str(config.get("renderer_name") or "") or default_renderer(base)
     renderer_for(renderer, tokenizer_for(base))  # said now rather than at the first problem
-    system = spec.system or str(config.get("system") or "") or _system(spec, base)
     context = await _context(service, base)
-    return TokenModel(place.name, weights, place.backend, base, renderer, system, context, client, connection)
+    return TokenModel(place.name, weights, place.backend, base, renderer, context, client, connection)
 
 
 async def _offered(service: tinker.ServiceClient) -> dict[str, int]:
@@ -196,11 +209,6 @@ def _weights(base: str) -> str:
         return directory.name
     found = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in directory.glob("*.safetensors")]
     return hashlib.sha256(repr(sorted(found)).encode()).hexdigest()[:16]
-
-
-def _system(spec: ModelSpec, base: str) -> str:
-    """Our own models were taught with the short text, and have not seen another."""
-    return spec.system or ("short" if base in OWN else "default")
 
 
 def _endpoint(spec: ModelSpec) -> Endpoint:

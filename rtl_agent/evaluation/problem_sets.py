@@ -3,11 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from rtl_agent.envs.episode_config import EpisodeConfig
+from rtl_agent.envs.kinds import why_unplayable
 from rtl_agent.problems import (
-    NEEDS_IN_WORDS,
     BadRecord,
-    Kind,
-    Needs,
     NoSuchProblems,
     Problem,
     Selection,
@@ -26,7 +25,7 @@ def problem_set(
     source: str,
     selection: Selection,
     *,
-    env: str = "single",
+    episode: EpisodeConfig = EpisodeConfig(),  # frozen
     limit: int = 0,
     skip_bad: bool = False,
     on_bad: Callable[[BadRecord], None] | None = None,
@@ -37,7 +36,7 @@ def problem_set(
     kept: list[Problem] = []
     left_out: list[str] = []
     for problem in chosen:
-        if why := _why_not(problem, env):
+        if why := why_unplayable(problem, episode):
             left_out.append(f"{problem.id} is left out: {why}")
         else:
             kept.append(problem)
@@ -45,11 +44,3 @@ def problem_set(
         first = f" ({left_out[0]})" if left_out else ""
         raise NoSuchProblems(f"{source} has no problem that is selected and can be asked and graded here{first}")
     return ProblemSet(tuple(kept[: limit or None]), tuple(left_out))
-
-
-def _why_not(problem: Problem, env: str) -> str:
-    if problem.needs is not Needs.OPEN_TOOLS:
-        return f"it needs {NEEDS_IN_WORDS[problem.needs]}"
-    if env != "agentic" and problem.kind is not Kind.SINGLE_SHOT:
-        return f"it is {problem.kind.value}, which takes more than one turn (--env agentic)"
-    return ""

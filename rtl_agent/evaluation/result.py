@@ -10,21 +10,21 @@ from pathlib import Path
 from typing import Any
 
 from rtl_agent import __version__
-from rtl_agent.evaluation.ask_all import Asked
-from rtl_agent.evaluation.settings import Settings, problem_digest
+from rtl_agent.envs.episode_config import Level
+from rtl_agent.evaluation.samples import Asked
+from rtl_agent.evaluation.settings import EvaluationSettings, problem_digest
 from rtl_agent.evaluation.summary import Summary, by_group, summarise
 from rtl_agent.problems import Problem
 from rtl_agent.runs import write_whole
 from rtl_agent.runs.files import plain
 
-FORM = 1  # of this JSON
+FORM = 2  # of this JSON
 PACKAGES = ("tinker", "tinker-cookbook", "torch")
-NOT_A_SCORE = "open"
 
 
 @dataclass(frozen=True)
-class Result:
-    settings: Settings
+class EvaluationResult:
+    settings: EvaluationSettings
     samples_each: int
     ks: tuple[int, ...]
     problems: tuple[Problem, ...]
@@ -44,7 +44,7 @@ class Result:
     @property
     def is_score(self) -> bool:
         """A model that has seen the harness was not measured."""
-        return self.settings.level != NOT_A_SCORE
+        return self.settings.episode.level != Level.OPEN
 
     def to_json(self) -> dict[str, Any]:
         per_problem: dict[str, list[Any]] = {problem.id: [] for problem in self.problems}

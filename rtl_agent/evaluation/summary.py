@@ -1,15 +1,66 @@
 """Samples -> numbers: pass@k by both formulas with intervals, rewards and their parts, whole and by group."""
 
+import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rtl_agent.envs.metrics import RATES, grade_metrics
-from rtl_agent.evaluation.samples import Sample
-from rtl_agent.evaluation.statistics import cvdp_pass_at_k, standard_error, unbiased_pass_at_k, wilson
-from rtl_agent.grading import Grade
+from rtl_agent.envs.episode import RATES, grade_metrics
+from rtl_agent.evaluation.samples import EvaluationSample
 from rtl_agent.problems import Problem
+from rtl_agent.training.rollouts import GROUPINGS
+
+Z_95 = 1.959964  # 95 % of a normal distribution is within so many standard deviations
+
+
+def unbiased_pass_at_k(samples: int, passed: int, k: int) -> float:
+    """The chance that k of these samples, drawn without replacement, have a pass among them."""
+    _check(samples, passed, k)
+    if k > samples:
+        raise ValueError(f"pass@{k} cannot be estimated without bias from {samples} samples")
+    return 1.0 - math.comb(samples - passed, k) / math.comb(samples, k)
+
+
+def cvdp_pass_at_k(samples: int, passed: int, k: int) -> float:
+    """As CVDP's run_samples.py computes it: drawn with replacement. For k above 1 it is too low for few samples."""
+    _check(samples, passed, k)
+    return 1.0 - (1.0 - passed / samples) ** k
+
+
+def _check(samples: int, passed: int, k: int) -> None:
+    if not (samples >= 1 and 0 <= passed <= samples and k >= 1):
+        raise ValueError(f"{passed} of {samples} samples passed, k = {k}: that cannot be")
+
+
+@dataclass(frozen=True)
+class Interval:
+    low: float
+    high: float
+
+
+def wilson(mean: float, problems: int) -> Interval:
+    """95 % for a mean over problems of values between 0 and 1.
+
+    Wilson's interval is for shares, but a value between 0 and 1 varies at most as much as a coin with the same mean,
+    so for pass rates of several samples, and for pass@k, it is wide enough and never degenerate at 0 % or 100 %, where
+    resampling the problems gives an interval of no width. Problems count, not samples: five answers to one problem
+    are no five problems.
+    """
+    if problems < 1:
+        raise ValueError("no problem, no interval")
+    square = Z_95**2
+    middle = (mean + square / (2 * problems)) / (1 + square / problems)
+    half = Z_95 / (1 + square / problems) * math.sqrt(mean * (1 - mean) / problems + square / (4 * problems**2))
+    return Interval(max(0.0, middle - half), min(1.0, middle + half))
+
+
+def standard_error(values: list[float]) -> float | None:
+    """Of the mean of these; None for a single one."""
+    if len(values) < 2:
+        return None
+    mean = sum(values) / len(values)
+    return math.sqrt(sum((value - mean) ** 2 for value in values) / (len(values) - 1) / len(values))
 
 
 @dataclass(frozen=True)
@@ -48,15 +99,15 @@ class Summary:
         return asdict(self)
 
 
-def summarise(samples: Sequence[Sample], ks: Sequence[int]) -> Summary:
-    by_problem: dict[str, list[Sample]] = defaultdict(list)
+def summarise(samples: Sequence[EvaluationSample], ks: Sequence[int]) -> Summary:
+    by_problem: dict[str, list[EvaluationSample]] = defaultdict(list)
     for sample in samples:
         by_problem[sample.episode.problem_id].append(sample)
     groups = list(by_problem.values())
     rewards = [_mean([one.episode.reward for one in group]) for group in groups]
     names = dict.fromkeys(name for one in samples for name in one.episode.reward_parts)
     scored = [one for one in samples if one.episode.is_scored]
-    metrics = [grade_metrics(Grade.from_json(one.episode.grade)) for one in scored]
+    metrics = [grade_metrics(one.episode.grade) for one in scored if one.episode.grade]
     return Summary(
         problems=len(groups),
         samples=len(samples),
@@ -73,7 +124,7 @@ def summarise(samples: Sequence[Sample], ks: Sequence[int]) -> Summary:
             for rate in RATES.values()
             if any(rate in one for one in metrics)
         },
-        outcomes=dict(sorted(Counter(str(one.episode.grade["outcome"]) for one in samples).items())),
+        outcomes=dict(sorted(Counter(one.episode.grade.outcome.value for one in samples if one.episode.grade).items())),
         cut_off=sum(one.episode.cut_off for one in samples),
         turns=_mean([float(len(one.episode.turns) or 1) for one in samples]),
         ends=dict(sorted(Counter(one.episode.end_reason for one in samples if one.episode.end_reason).items())),
@@ -81,18 +132,13 @@ def summarise(samples: Sequence[Sample], ks: Sequence[int]) -> Summary:
 
 
 def by_group(
-    samples: Sequence[Sample], problems: Sequence[Problem], ks: Sequence[int]
+    samples: Sequence[EvaluationSample], problems: Sequence[Problem], ks: Sequence[int]
 ) -> dict[str, dict[str, Summary]]:
     """Summaries by category, by difficulty and by family."""
     known = {problem.id: problem for problem in problems}
-    names: dict[str, Callable[[Problem], str]] = {
-        "category": lambda problem: problem.category,
-        "difficulty": lambda problem: problem.difficulty,
-        "family": lambda problem: problem.family,
-    }
     found: dict[str, dict[str, Summary]] = {}
-    for name, value in names.items():
-        parts: dict[str, list[Sample]] = defaultdict(list)
+    for name, value in GROUPINGS.items():
+        parts: dict[str, list[EvaluationSample]] = defaultdict(list)
         for sample in samples:
             parts[value(known[sample.episode.problem_id])].append(sample)
         found[name] = {part: summarise(parts[part], ks) for part in sorted(parts)}
@@ -104,7 +150,7 @@ def usual_ks(samples: int) -> tuple[int, ...]:
     return (1,) if samples == 1 else (1, samples)
 
 
-def _pass_at(groups: Sequence[Sequence[Sample]], k: int) -> PassAtK | None:
+def _pass_at(groups: Sequence[Sequence[EvaluationSample]], k: int) -> PassAtK | None:
     counts = [(len(group), sum(one.passed for one in group)) for group in groups if len(group) >= k]
     if not counts:
         return None

@@ -1,9 +1,8 @@
 """Which curves a report has: data only, drawn as SVG for the page and as PNG for slides."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rtl_agent.runs import RunRecord
+from rtl_agent.runs import RunRecord, last_tenth
 
 Points = list[tuple[int, float]]
 _LEAST_SMOOTHED = 10  # points; with fewer, a mean over a tenth is the point itself
@@ -128,16 +127,6 @@ def charts_of(run: RunRecord) -> list[Chart]:
         )
     )
     return [chart for chart in charts if chart.steps]
-
-
-def first_tenth(points: Sequence[tuple[int, float]]) -> float:
-    """The mean over the first tenth of the points, one at least: one step alone is mostly noise."""
-    values = [value for _, value in points[: max(1, len(points) // _TENTHS)]]
-    return sum(values) / len(values)
-
-
-def last_tenth(points: Sequence[tuple[int, float]]) -> float:
-    return first_tenth(points[::-1])
 
 
 def _measured(run: RunRecord, metrics: dict[str, str], first_colour: int = 0) -> tuple[Line, ...]:

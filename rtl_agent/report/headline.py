@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from rtl_agent.report import draw
-from rtl_agent.report.charts import Line, first_tenth, last_tenth
+from rtl_agent.report.charts import Line
 from rtl_agent.report.episodes import Digest
 from rtl_agent.report.markup import Child, Markup, counted, duration, join, percent, tag
-from rtl_agent.runs import RunRecord
+from rtl_agent.runs import RunRecord, first_tenth, last_tenth
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,17 @@
 """The run directory: write, resume, read, compare."""
 
-from rtl_agent.runs.compare import Comparison, Difference, MetricPair, MetricSummary, compare, flatten, summarise
+from rtl_agent.runs.compare import (
+    HEADLINE,
+    Comparison,
+    Difference,
+    MetricPair,
+    MetricSummary,
+    compare,
+    first_tenth,
+    flatten,
+    last_tenth,
+    summarise,
+)
 from rtl_agent.runs.directory import IfExists
 from rtl_agent.runs.episode import Episode, EpisodeTurn, RolloutRecord
 from rtl_agent.runs.files import RunError, write_whole
@@ -8,6 +19,7 @@ from rtl_agent.runs.record import Checkpoint, RunRecord, list_runs, read_run
 from rtl_agent.runs.writer import RunWriter
 
 __all__ = [
+    "HEADLINE",
     "Checkpoint",
     "Comparison",
     "Difference",
@@ -21,7 +33,9 @@ __all__ = [
     "RunRecord",
     "RunWriter",
     "compare",
+    "first_tenth",
     "flatten",
+    "last_tenth",
     "list_runs",
     "read_run",
     "summarise",

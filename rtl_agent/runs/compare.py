@@ -1,6 +1,6 @@
 """What differs between two configs or two runs, and which options may not change when a run resumes."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -52,6 +52,18 @@ def refuse_changes(run: Path, changes: Collection[Difference], fixed: Collection
 
 
 RECENT_STEPS = 10
+_TENTHS = 10
+
+# What a run is looked at for, in this order.
+HEADLINE = {
+    "reward": "env/all/reward/total",
+    "pass rate": "env/all/pass_rate",
+    "KL from the teacher": "teacher_kl",
+    "held-out reward": "test/env/all/reward/total",
+    "held-out pass rate": "test/env/all/pass_rate",
+    "teacher's held-out pass rate": "teacher/test/env/all/pass_rate",
+    "pass rate, new families": "new/env/all/pass_rate",
+}
 
 
 @dataclass(frozen=True)
@@ -85,7 +97,8 @@ class Comparison:
 
 
 def compare(a: RunRecord, b: RunRecord) -> Comparison:
-    names = dict.fromkeys([*a.metric_names(), *b.metric_names()])
+    measured_names = dict.fromkeys([*a.metric_names(), *b.metric_names()])
+    names = dict.fromkeys([*(name for name in HEADLINE.values() if name in measured_names), *measured_names])
     pairs = (MetricPair(name, summarise(a, name), summarise(b, name)) for name in names)
     measured = tuple(pair for pair in pairs if pair.a.last is not None or pair.b.last is not None)
     return Comparison(str(a.path), str(b.path), differences(a.config, b.config), measured)
@@ -97,3 +110,13 @@ def summarise(run: RunRecord, metric: str) -> MetricSummary:
         return MetricSummary(None, None)
     recent = values[-RECENT_STEPS:]
     return MetricSummary(values[-1], sum(recent) / len(recent))
+
+
+def first_tenth(points: Sequence[tuple[int, float]]) -> float:
+    """The mean over the first tenth of the points, one at least: one step alone is mostly noise."""
+    values = [value for _, value in points[: max(1, len(points) // _TENTHS)]]
+    return sum(values) / len(values)
+
+
+def last_tenth(points: Sequence[tuple[int, float]]) -> float:
+    return first_tenth(points[::-1])

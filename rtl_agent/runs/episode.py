@@ -53,15 +53,16 @@ class Episode:
     sampled_tokens: tuple[int, ...]  # of all turns, one after the other
     text: str  # what was graded, the answer without thinking and control tokens; of several turns the last one's
     stop_reason: str  # "stop", or "length" when the answer was cut off
-    grade: Mapping[str, Any]  # Grade.to_json()
+    grade: Grade | None  # None where nothing was graded
     reward: float
     reward_parts: Mapping[str, float] = field(default_factory=dict)
     diagnostics: tuple[str, ...] = ()  # why it did not pass, then what the tools said, a line each
     sampled_logprobs: tuple[float, ...] = ()  # known to who sampled, not to the environment
     turns: tuple[EpisodeTurn, ...] = ()  # of several turns; empty for a single answer
-    level: str = ""  # how much an agent could know; "open" is never a score
-    end_reason: str = ""  # why an agent's episode was over
+    level: str = ""  # how much the model could know; "open" is never a score
+    end_reason: str = ""  # why an episode of several turns was over
     files: Mapping[str, str] = field(default_factory=dict)  # what an agent left in its workspace to be graded
+    config: Mapping[str, Any] = field(default_factory=dict)  # the rules that it was played by: EpisodeConfig.to_json()
 
     @property
     def cut_off(self) -> bool:
@@ -71,6 +72,10 @@ class Episode:
     def is_scored(self) -> bool:
         """Whether its reward and its grade may be counted among others: not if the model had the tests before it."""
         return self.level != "open"
+
+    @property
+    def passed(self) -> bool:
+        return self.is_scored and self.grade is not None and self.grade.outcome is Outcome.PASSED
 
     def with_logprobs(self, logprobs: Sequence[float]) -> "Episode":
         """Those of all turns, one after the other."""
@@ -109,7 +114,7 @@ class Episode:
             sampled_tokens=tuple(_list(data.get("sampled_tokens"))),
             text=_text(text),
             stop_reason=_text(data.get("stop_reason")),
-            grade=grade,
+            grade=read_grade(grade),
             reward=_number(reward.get("total") if isinstance(reward, Mapping) else reward) or 0.0,
             reward_parts=_numbers(data.get("reward_parts") or _mapping(reward).get("parts")),
             diagnostics=tuple(map(_text, _list(data.get("diagnostics")))),
@@ -118,6 +123,7 @@ class Episode:
             level=_text(data.get("level")),
             end_reason=_text(data.get("end_reason")),
             files={path: text for path, text in _mapping(data.get("files")).items() if isinstance(text, str)},
+            config=_mapping(data.get("config")),
         )
 
 
@@ -147,12 +153,12 @@ class RolloutRecord:
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> "RolloutRecord":
         """Without tokens: they are nine tenths of a line, and whoever wants them reads `Episode`."""
-        grade = _mapping(data.get("grade"))
-        reward = data.get("reward", grade.get("reward"))
+        reward = data.get("reward", _mapping(data.get("grade")).get("reward"))
+        episode = Episode.from_json(data).without_tokens()
         return RolloutRecord(
             step=int(_number(data.get("step")) or 0),
-            episode=Episode.from_json(data).without_tokens(),
-            grade=read_grade(grade) if grade else None,
+            episode=episode,
+            grade=episode.grade,
             reward=_number(reward.get("total") if isinstance(reward, Mapping) else reward),
             lost=_text(data.get("lost")),
         )
@@ -160,6 +166,13 @@ class RolloutRecord:
 
 def read_grade(data: Mapping[str, Any]) -> Grade | None:
     """A grade as any version wrote it; None without an outcome."""
+    try:
+        return Grade.from_json(data)
+    except (KeyError, TypeError, ValueError, AttributeError):  # another version's, or another writer's
+        return _grade_of_before(data)
+
+
+def _grade_of_before(data: Mapping[str, Any]) -> Grade | None:
     outcomes = {outcome.value: outcome for outcome in Outcome}
     outcome = outcomes.get(_text(data.get("outcome")))
     if outcome is None:

@@ -99,7 +99,7 @@ def cut_torn_line(path: Path) -> None:
     except FileNotFoundError:
         return
     except OSError as error:
-        raise cannot("mend", path, error) from error
+        raise cannot("repair", path, error) from error
 
 
 def sync_folder(folder: Path) -> None:
@@ -166,9 +166,9 @@ def read_lines(path: Path) -> Iterator[dict[str, Any]]:
         try:
             record = json.loads(line)
         except ValueError as error:
-            raise RunError(f"{path}:{number} is not JSON ({error}); mend or remove this line") from error
+            raise RunError(f"{path}:{number} is not valid JSON ({error}); fix or remove this line") from error
         if not isinstance(record, dict):
-            raise RunError(f"{path}:{number} is not a JSON object; mend or remove this line")
+            raise RunError(f"{path}:{number} is not a JSON object; fix or remove this line")
         yield record
 
 
@@ -179,7 +179,7 @@ def read_object(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise cannot("read", path, error) from error
     except ValueError as error:
-        raise RunError(f"{path} is not JSON ({error}); mend it, or start a run elsewhere") from error
+        raise RunError(f"{path} is not valid JSON ({error}); fix it, or start a new run elsewhere") from error
     if not isinstance(record, dict):
-        raise RunError(f"{path} is not a JSON object; mend it, or start a run elsewhere")
+        raise RunError(f"{path} is not a JSON object; fix it, or start a new run elsewhere")
     return record

@@ -16,7 +16,7 @@ import tinker
 from numpy.typing import NDArray
 
 from rtl_agent.teachers import Advice, TopK
-from rtl_agent.training.group import Group
+from rtl_agent.training.rollouts import Group
 
 Floats = NDArray[np.float32]
 FARTHEST = 50.0  # nats, of one token: a teacher that rounds a probability to 0 says minus infinity

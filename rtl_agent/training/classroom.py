@@ -4,11 +4,11 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from rtl_agent.envs import ProblemDataset, fitting
+from rtl_agent.envs.env import ProblemGroupBuilder
+from rtl_agent.envs.task_sampler import TaskSampler, fitting
 from rtl_agent.grading import Grader
 from rtl_agent.problems import Problem
 from rtl_agent.training.config import Config
-from rtl_agent.training.environments import GroupBuilder, builder_for
 from rtl_agent.training.errors import BadConfig
 from rtl_agent.training.sources import ProblemSets
 
@@ -17,9 +17,9 @@ from rtl_agent.training.sources import ProblemSets
 class Classroom:
     """Problems to learn from and sets of them to be tested on, and how they are asked."""
 
-    dataset: ProblemDataset
+    dataset: TaskSampler
     tests: Mapping[str, tuple[Problem, ...]]
-    template: GroupBuilder
+    template: ProblemGroupBuilder
     grader: Grader
     left_out: tuple[str, ...] = ()
 
@@ -33,7 +33,7 @@ class Classroom:
         random.Random(f"{self.dataset.seed}/{step}/spare").shuffle(others)
         return others[: self.dataset.batch_size]
 
-    def builder(self, problem: Problem, count: int) -> GroupBuilder:
+    def builder(self, problem: Problem, count: int) -> ProblemGroupBuilder:
         return replace(self.template, problem=problem, group_size=count)
 
     def counters(self) -> dict[str, float]:
@@ -53,15 +53,17 @@ def open_classroom(config: Config, sets: ProblemSets, renderer_name: str, grader
     """Everything that can be asked of a model with so long a context."""
     if not sets.train:
         raise BadConfig("no problem is left to learn from: all are of held-out families (heldout=false trains on them)")
-    template = builder_for(config, sets.train[0], renderer_name, context)
+    template = ProblemGroupBuilder(
+        sets.train[0], config.optim.group_size, config.student, renderer_name, config.episode, context
+    )
     train, too_long = fitting(sets.train, lambda problem: replace(template, problem=problem))
     if not train:
-        most = template.max_prompt_tokens
+        most = template.budget.prompt
         raise BadConfig(f"every prompt is longer than {most} tokens: raise max_prompt_tokens or lower max_tokens")
     tests = {}
     for name, problems in sets.tests.items():
         kept, more = fitting(problems, lambda problem: replace(template, problem=problem))
         tests[name] = tuple(kept)
         too_long += more
-    dataset = ProblemDataset(tuple(train), config.optim.batch_size, seed=config.run.seed, epochs=config.optim.epochs)
+    dataset = TaskSampler(tuple(train), config.optim.batch_size, seed=config.run.seed, epochs=config.optim.epochs)
     return Classroom(dataset, tests, template, grader, (*sets.left_out, *too_long))

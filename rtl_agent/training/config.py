@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 
 from rtl_agent.envs.episode_config import SINGLE, EpisodeConfig
 from rtl_agent.grading.reward import PRESETS as REWARDS
-from rtl_agent.grading.reward import RewardWeights
+from rtl_agent.grading.reward import RewardWeights, parse_weights
 from rtl_agent.options import BadOption, NamedOption, check_options, named_options, option
 from rtl_agent.prompts import system_names
 
@@ -125,7 +125,11 @@ class OptimConfig:
 class GradingConfig:
     """The reward, and how answers are graded."""
 
-    reward: str = option("staged", f"reward preset: {', '.join(REWARDS)}; *_coef change single weights")
+    reward: str = option(
+        "staged",
+        f"reward preset ({', '.join(REWARDS)}), with weights of reward terms over it (staged,latches=-0.2); *_coef "
+        "change single weights",
+    )
     format_coef: float | None = option(None, "weight of an answer in the right form", at_least=0)
     interface_coef: float | None = option(None, "weight of the ports that the specification names", at_least=0)
     syntax_coef: float | None = option(None, "weight of RTL that compiles", at_least=0)
@@ -143,7 +147,9 @@ class GradingConfig:
             "syntax": self.syntax_coef,
             "tests": self.test_coef,
         }
-        return replace(REWARDS[self.reward], **{name: value for name, value in given.items() if value is not None})
+        return replace(
+            parse_weights(self.reward), **{name: value for name, value in given.items() if value is not None}
+        )
 
 
 @dataclass(frozen=True)
@@ -215,11 +221,11 @@ def _check(config: Config) -> None:
     """What the bounds of single fields cannot say."""
     if config.mode not in MODES:
         raise BadOption("mode", config.mode, f"choose from {', '.join(MODES)}")
-    if config.grading.reward not in REWARDS:
-        raise BadOption("reward", config.grading.reward, f"choose from {', '.join(REWARDS)}")
-    if any(
-        not isfinite(getattr(config.grading.weights(), name)) for name in ("format", "interface", "syntax", "tests")
-    ):
+    try:
+        weights = config.grading.weights()
+    except ValueError as error:
+        raise BadOption("reward", config.grading.reward, f"choose from {', '.join(REWARDS)}; {error}") from error
+    if not isfinite(weights.total):
         raise BadOption("reward", config.grading.reward, "its weights must be finite")
     if unknown := {name.strip() for name in config.eval.exam_of.split(",")} - {"before", "after", "teacher", ""}:
         raise BadOption("exam_of", config.eval.exam_of, f"{', '.join(unknown)} is not one of before, after, teacher")

@@ -13,16 +13,13 @@ from typing import Any
 
 import tinker
 
+from rtl_agent.envs.rollout import Policy, gather_or_cancel, seed_of
 from rtl_agent.problems import Problem
 from rtl_agent.runs import write_whole
 from rtl_agent.training.classroom import Classroom
-from rtl_agent.training.clock import Clock
 from rtl_agent.training.config import Config
-from rtl_agent.training.group import Group
 from rtl_agent.training.metrics import episode_metrics
-from rtl_agent.training.rollouts import Policy, play_group
-from rtl_agent.training.seeds import seed_of
-from rtl_agent.training.together import together
+from rtl_agent.training.rollouts import Group, play_group
 
 FILE = "exam.json"
 BEFORE, AFTER, TEACHER = "before", "after", "teacher"
@@ -80,16 +77,16 @@ class Exam:
     async def _ask(
         self, client: tinker.SamplingClient, problems: Sequence[Problem], samples: int, temperature: float
     ) -> Result:
-        policy = Policy(client, self.config.episode.max_tokens, temperature, seed_of("exam", temperature), Clock())
+        policy = Policy(client, self.config.episode.max_tokens, temperature, seed_of("exam", temperature))
         builders = [self.classroom.builder(one, samples) for one in problems]
-        return result(await together(play_group(builder, policy) for builder in builders), samples)
+        return result(await gather_or_cancel(play_group(builder, policy) for builder in builders), samples)
 
 
 def result(groups: Sequence[Group], samples: int) -> Result:
     metrics = episode_metrics(groups)
     solved: dict[str, list[float]] = defaultdict(list)
     for group in groups:
-        passed = [rollout.episode.grade["outcome"] == "passed" for rollout in group.rollouts]
+        passed = [rollout.episode.passed for rollout in group.rollouts]
         if passed:
             solved[group.problem.family].append(sum(passed) / len(passed))
     shares = [share for of_family in solved.values() for share in of_family]

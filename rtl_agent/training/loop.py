@@ -7,14 +7,15 @@ the weights.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import tinker
 from tinker_cookbook.rl.metrics import compute_post_kl
 
+from rtl_agent.envs.rollout import Policy, seed_of
 from rtl_agent.problems import Problem
 from rtl_agent.processes import cpu_seconds
 from rtl_agent.runs import Checkpoint, RunWriter
@@ -23,18 +24,17 @@ from rtl_agent.training.advantages import Lesson, Signal, array, lesson_of
 from rtl_agent.training.classroom import Classroom
 from rtl_agent.training.clock import Clock
 from rtl_agent.training.config import Config
-from rtl_agent.training.display import Display
 from rtl_agent.training.errors import TrainingError
 from rtl_agent.training.evaluate import Evaluation, evaluate
 from rtl_agent.training.exam import AFTER, BEFORE, TEACHER, Exam
-from rtl_agent.training.group import Group, Rollout
+from rtl_agent.training.interrupt import Interrupted, Stop
 from rtl_agent.training.metrics import episode_metrics, policy_metrics, signal_metrics
+from rtl_agent.training.monitor import Display, Trackers
 from rtl_agent.training.references import reference_lesson
-from rtl_agent.training.rollouts import Policy, play_group
-from rtl_agent.training.schedule import learning_rate
-from rtl_agent.training.seeds import seed_of
-from rtl_agent.training.student import Passes, Student
-from rtl_agent.training.trackers import Trackers
+from rtl_agent.training.rollouts import Group, Rollout, play_group
+from rtl_agent.training.student import Passes, Student, learning_rate
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -53,25 +53,56 @@ class Loop:
     best: float | None = None
     tested_teacher: tinker.SamplingClient | None = None
     exam: Exam | None = None
+    stop: Stop = field(default_factory=Stop)
+    done: int = 0  # steps whose weights, metrics and rollouts are there
+    _committed: bool = False  # the step under way has asked its optimizer for something: it cannot be dropped
 
     async def train(self, first: int) -> None:
-        """Steps first..total-1. An evaluation is in the line of the step after it; the last one has its own line."""
+        """Steps first..total-1. An evaluation is in the line of the step after it; the last one has its own line.
+
+        Interrupted, after a checkpoint was saved, if a stop is requested meanwhile.
+        """
+        self.done = first
         self.client = await self.student.snapshot()
-        await self._examine(BEFORE, self.client if first == 0 else None)
+        self.stop.on_request = self._say_stop
+        try:
+            await self._train(first)
+        except Interrupted:
+            await self._save_stopped()
+            raise
+
+    async def _train(self, first: int) -> None:
+        await self._droppable(self._examine(BEFORE, self.client if first == 0 else None))
         if self.exam and first < self.total:
             self.exam.forget(AFTER)
         for step in range(first, self.total):
-            metrics = await self._evaluate(step) if self._due(step, self.config.eval.every) else {}
-            metrics |= await self._step(step)
+            metrics: dict[str, float] = {}
+            if self._due(step, self.config.eval.every):
+                metrics |= await self._droppable(self._evaluate(step))
+            metrics |= await self._droppable(self._step(step))
             self._log(step, metrics)
-            if self._due(step + 1, self.config.run.save_every) or step + 1 == self.total:
-                await self._save(f"{step + 1:06d}", step + 1)
+            self.done = step + 1
+            if self._due(self.done, self.config.run.save_every) or self.done == self.total:
+                await self._save(f"{self.done:06d}", self.done)
             self.display.step(step, metrics)
-        if metrics := await self._evaluate(self.total):
+        if metrics := await self._droppable(self._evaluate(self.total)):
             self._log(self.total, metrics)
             self.display.step(self.total - 1, metrics)
-        await self._examine(AFTER, self.client)
-        await self._examine(TEACHER, self.tested_teacher)
+        await self._droppable(self._examine(AFTER, self.client))
+        await self._droppable(self._examine(TEACHER, self.tested_teacher))
+
+    async def _droppable(self, work: Coroutine[Any, Any, T]) -> T:
+        self._committed = False
+        return await self.stop.unless_requested(work, lambda: not self._committed)
+
+    def _say_stop(self) -> None:
+        how = f"finishing step {self.done + 1}" if self._committed else "dropping what is not finished"
+        self.display.note(f"stopping: {how}, then a checkpoint is saved (Ctrl-C again stops at once)")
+
+    async def _save_stopped(self) -> None:
+        last = self.run.last_checkpoint
+        if self.done and (last is None or last.step < self.done):
+            await self._save(f"{self.done:06d}", self.done)
 
     def _log(self, step: int, metrics: dict[str, float]) -> None:
         self.run.log_metrics(step, metrics)
@@ -85,15 +116,9 @@ class Loop:
             self.config.episode.max_tokens,
             self.config.model.temperature,
             seed_of(self.config.run.seed, step),
-            clock,
+            clock.during,
         )
-        rate = learning_rate(
-            step,
-            self.total,
-            peak=self.config.optim.learning_rate,
-            schedule=self.config.optim.lr_schedule,
-            warmup=self.config.optim.warmup_steps,
-        )
+        rate = learning_rate(step, self.total, self.config.optim)
         before = self.classroom.counters()
         groups: list[Group] = []
         lessons: list[Lesson] = []
@@ -112,8 +137,10 @@ class Loop:
                     lessons.append(lesson)
                     waiting += 1
                 if waiting and seen % per_substep == 0:
+                    self._committed = True
                     steps.append(await self.student.step(rate))
                     waiting = 0
+        self._committed = True
         if waiting:
             steps.append(await self.student.step(rate))
         with clock.during("train"):
@@ -200,7 +227,7 @@ class Loop:
     async def _test(self, client: tinker.SamplingClient, steps_done: int, kind: str) -> Evaluation:
         """Every test set, asked of the student or its teacher in the same way; the answers are kept."""
         temperature, seed = self.config.eval.temperature, seed_of(self.config.run.seed, "eval")
-        policy = Policy(client, self.config.episode.max_tokens, temperature, seed, Clock())
+        policy = Policy(client, self.config.episode.max_tokens, temperature, seed)
         found = await evaluate(self.classroom, policy, self.config.eval.samples)
         episodes = [record for group in found.groups for record in records(group, steps_done)]
         self.run.log_rollouts(steps_done, episodes, kind=kind)
@@ -249,7 +276,7 @@ def teacher_logprobs(rollout: Rollout) -> list[float]:
 
 
 def first_step(run: RunWriter) -> tuple[int, Checkpoint | None]:
-    """Where a run goes on, after what came later was dropped."""
+    """Where a run resumes, after what came later was dropped."""
     checkpoint = run.last_checkpoint
     step = checkpoint.step if checkpoint else 0
     run.rewind(step)
@@ -258,4 +285,4 @@ def first_step(run: RunWriter) -> tuple[int, Checkpoint | None]:
 
 def ensure_steps(total: int, first: int) -> None:
     if first > total:
-        raise TrainingError(f"the run has {first} steps already and max_steps is {total}")
+        raise TrainingError(f"the run has done {first} steps already, and max_steps is {total}")

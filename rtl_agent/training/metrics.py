@@ -7,19 +7,19 @@ from numpy.typing import NDArray
 from tinker_cookbook.rl.metric_util import compute_trajectory_metrics
 
 from rtl_agent.training.advantages import Floats, Lesson
-from rtl_agent.training.group import Group
+from rtl_agent.training.rollouts import Group, metrics_by_group
 
 NO_SIGNAL, LOST, GROUPS_LOST = "groups/no_signal", "grading/errors", "groups/lost"
 REWARD, PASS_RATE = "env/all/reward/total", "env/all/pass_rate"
 
 
 def episode_metrics(groups: Sequence[Group]) -> dict[str, float]:
-    """env/all/...: rewards, their parts, rates, tokens and turns."""
+    """env/all/...: rewards, their parts, rates, tokens and turns; rewards and pass rates by category and so on."""
     trajectories = [group.as_trajectories() for group in groups if group.rollouts]
     if not trajectories:
         return {}
     found = compute_trajectory_metrics(trajectories, [["cvdp"] for _ in trajectories])
-    return {name: float(value) for name, value in found.items()}
+    return {name: float(value) for name, value in found.items()} | metrics_by_group(groups)
 
 
 def signal_metrics(groups: Sequence[Group], lessons: Sequence[Lesson]) -> dict[str, float]:

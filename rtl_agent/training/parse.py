@@ -38,6 +38,21 @@ def parse(mode: Mode, words: Sequence[str]) -> Config:
     return choose_new(mode, words).config
 
 
+def configure(mode: Mode = "distill", *, preset: str | None = None, **options: object) -> Config:
+    """A configuration as the command line makes it, from Python values by their flat names.
+
+    >>> configure("rl", max_steps=4).optim.max_steps
+    4
+    """
+    values = Values()
+    for name, value in options.items():
+        known = _known(mode, name)
+        if not _fits(value, known.type):
+            raise BadConfig(f"{name}={value!r} is not a value of that option: {known.option.help}")
+        values[known] = value
+    return _new(mode, preset_named(preset) if preset else None, values).config
+
+
 def choose(mode: Mode, words: Sequence[str], ask: Callable[[str], str] | None = None) -> Choice:
     """The same with its origins. Where the words name the directory of a run that is to be resumed, its options hold,
     and the words go over them."""
@@ -68,7 +83,10 @@ def choose_resumed(path: Path, words: Sequence[str] = ()) -> Choice:
 
 
 def choose_new(mode: Mode, words: Sequence[str]) -> Choice:
-    preset, given = _read(mode, words)
+    return _new(mode, *_read(mode, words))
+
+
+def _new(mode: Mode, preset: str | None, given: Values) -> Choice:
     student = next((value for known, value in given.items() if known.path == "model.student"), None)
     chosen = preset or preset_for(student or Config().student)
     values = _of_preset(mode, chosen)

@@ -5,9 +5,9 @@ import json
 import numpy as np
 import tinker
 
+from rtl_agent.envs.env import ProblemGroupBuilder
 from rtl_agent.problems import Problem
 from rtl_agent.training.advantages import Lesson
-from rtl_agent.training.environments import GroupBuilder
 from rtl_agent.training.errors import BadConfig
 
 
@@ -20,10 +20,10 @@ def answer_with(problem: Problem) -> str:
     return json.dumps({"code": [{path: problem.reference[path]} for path in problem.targets]})
 
 
-def reference_lesson(builder: GroupBuilder) -> Lesson:
+def reference_lesson(builder: ProblemGroupBuilder) -> Lesson:
     """Cross-entropy on the answer's tokens and on the one that ends the turn."""
     renderer = builder.renderer
-    asked = builder.prompt(renderer).tokens
+    asked = builder.prompt().tokens
     said = renderer.tokenizer.encode(answer_with(builder.problem), add_special_tokens=False)
     tokens = [*asked, *said, _end_of_turn(renderer.get_stop_sequences())]
     weights = np.zeros(len(tokens) - 1, np.float32)

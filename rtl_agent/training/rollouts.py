@@ -1,68 +1,80 @@
-"""Play a group's episodes: sample, grade, ask the teacher; each as soon as it can begin."""
+"""A group of rollouts of one problem: sampled, graded and advised on, each as soon as it can be."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import tinker
-from tinker_cookbook.completers import StopCondition, TokenCompleter, TokensWithLogprobs
 from tinker_cookbook.rl.data_processing import trajectory_to_data
-from tinker_cookbook.rl.types import InitialObservationOverflow, Trajectory, Transition
+from tinker_cookbook.rl.types import Trajectory, TrajectoryGroup
 
-from rtl_agent.envs import EpisodeFailed
-from rtl_agent.teachers import Teacher
-from rtl_agent.training.clock import Clock
-from rtl_agent.training.environments import GroupBuilder, RecordedEnv
-from rtl_agent.training.group import Group, Rollout
-from rtl_agent.training.seeds import seed_of
-from rtl_agent.training.together import together
+from rtl_agent.envs.env import EpisodeEnv, ProblemGroupBuilder
+from rtl_agent.envs.episode import EpisodeFailed
+from rtl_agent.envs.rollout import Policy, SeededCompleter, gather_or_cancel, play_episode
+from rtl_agent.problems import Problem
+from rtl_agent.runs.episode import Episode
+from rtl_agent.teachers import Advice, Teacher
+
+GROUPINGS: Mapping[str, Callable[[Problem], str]] = {
+    "category": lambda problem: problem.category,
+    "difficulty": lambda problem: problem.difficulty,
+    "family": lambda problem: problem.family,
+}
 
 
 @dataclass(frozen=True)
-class Policy:
-    """A student as it is sampled from in one step."""
+class Rollout:
+    """One episode. `data` is its tokens as the trainer wants them, `advice` the teacher's on each of these."""
 
-    client: tinker.SamplingClient
-    max_tokens: int
-    temperature: float
-    seed: int  # of this step
-    clock: Clock
+    episode: Episode
+    trajectory: Trajectory
+    data: tuple[tinker.Datum, ...]
+    advice: tuple[Advice, ...] = ()
 
-    def seeded(self, *parts: object) -> "SeededCompleter":
-        return SeededCompleter(self, seed_of(self.seed, *parts))
+    @property
+    def reward(self) -> float:
+        return sum(transition.reward for transition in self.trajectory.transitions)
 
 
-@dataclass
-class SeededCompleter(TokenCompleter):
-    """One episode's student: every turn has a seed of its own."""
+@dataclass(frozen=True)
+class Group:
+    """The rollouts of one problem that came to their end, and why the others did not.
 
-    policy: Policy
-    seed: int
-    turn: int = 0
+    Everything that belongs to a rollout is in one object: nothing can get out of step.
+    """
 
-    async def __call__(
-        self, model_input: tinker.ModelInput, stop: StopCondition, *, max_tokens: int | None = None
-    ) -> TokensWithLogprobs:
-        """The tokens as sampled, never decoded and encoded again."""
-        policy = self.policy
-        params = tinker.SamplingParams(
-            max_tokens=min(policy.max_tokens, max_tokens or policy.max_tokens),
-            temperature=policy.temperature,
-            stop=stop,
-            seed=seed_of(self.seed, self.turn),
+    problem: Problem
+    rollouts: tuple[Rollout, ...]
+    lost: tuple[str, ...] = ()
+
+    @property
+    def rewards(self) -> tuple[float, ...]:
+        return tuple(rollout.reward for rollout in self.rollouts)
+
+    @property
+    def differs(self) -> bool:
+        """Some rollouts did better than others: only then does the reward teach anything."""
+        return len(set(self.rewards)) > 1
+
+    @property
+    def advised(self) -> bool:
+        return any(rollout.advice for rollout in self.rollouts)
+
+    def as_trajectories(self) -> TrajectoryGroup:
+        """In the cookbook's form, for its metrics."""
+        return TrajectoryGroup(
+            trajectories_G=[rollout.trajectory for rollout in self.rollouts],
+            final_rewards_G=[0.0] * len(self.rollouts),
+            metrics_G=[{} for _ in self.rollouts],
         )
-        self.turn += 1
-        with policy.clock.during("sample"):
-            answer = await policy.client.sample_async(prompt=model_input, num_samples=1, sampling_params=params)
-        sampled = answer.sequences[0]
-        return TokensWithLogprobs(list(sampled.tokens), list(sampled.logprobs or ()), sampled.stop_reason)
 
 
-async def play_group(builder: GroupBuilder, policy: Policy, teacher: Teacher | None = None) -> Group:
+async def play_group(builder: ProblemGroupBuilder, policy: Policy, teacher: Teacher | None = None) -> Group:
     """All episodes of a group at once. What fails leaves the group and is said; it is never a reward of 0."""
-    envs: Sequence[RecordedEnv] = await builder.make_envs()
+    envs = await builder.make_envs()
     try:
-        played = await together(
-            _play(env, policy.seeded(builder.problem.id, index), teacher) for index, env in enumerate(envs)
+        played = await gather_or_cancel(
+            _rollout(env, policy.completer(builder.problem.id, index), teacher) for index, env in enumerate(envs)
         )
     finally:
         await builder.cleanup()
@@ -70,42 +82,43 @@ async def play_group(builder: GroupBuilder, policy: Policy, teacher: Teacher | N
     return Group(builder.problem, rollouts, tuple(one for one in played if isinstance(one, str)))
 
 
-async def _play(env: RecordedEnv, completer: SeededCompleter, teacher: Teacher | None) -> Rollout | str:
+async def _rollout(env: EpisodeEnv, completer: SeededCompleter, teacher: Teacher | None) -> Rollout | str:
     """A rollout, or why there is none."""
-    clock = completer.policy.clock
     try:
-        trajectory = await _episode(env, completer)
+        played = await play_episode(env, completer)
     except EpisodeFailed as failure:
         return str(failure)
-    data = tuple(trajectory_to_data(trajectory, 0.0))
-    sampled = [logprob for transition in trajectory.transitions for logprob in transition.ac.logprobs]
-    episode = env.episode.with_logprobs(sampled)
+    data = tuple(trajectory_to_data(played.trajectory, 0.0))
     if teacher is None:
-        return Rollout(episode, trajectory, data)
-    with clock.during("teacher"):
-        advice = await together(teacher.advise(tokens_of(datum)) for datum in data)
-    return Rollout(episode, trajectory, data, tuple(advice))
-
-
-async def _episode(env: RecordedEnv, completer: SeededCompleter) -> Trajectory:
-    first = await env.initial_observation()
-    if isinstance(first, InitialObservationOverflow):
-        raise EpisodeFailed("the prompt is longer than the model's context")
-    observation, stop = first
-    transitions: list[Transition] = []
-    while True:
-        action = await completer(observation, stop)
-        with completer.policy.clock.during("grade"):
-            result = await env.step(action.tokens, extra={"stop_reason": action.stop_reason})
-        transitions.append(
-            Transition(observation, action, result.reward, result.episode_done, result.metrics, result.logs)
-        )
-        if result.episode_done:
-            return Trajectory(transitions, result.next_observation)
-        observation, stop = result.next_observation, result.next_stop_condition
+        return Rollout(played.episode, played.trajectory, data)
+    with completer.policy.during("teacher"):
+        advice = await gather_or_cancel(teacher.advise(tokens_of(datum)) for datum in data)
+    return Rollout(played.episode, played.trajectory, data, tuple(advice))
 
 
 def tokens_of(datum: tinker.Datum) -> list[int]:
     """The whole sequence again, which inputs and targets have shifted against each other."""
     targets = datum.loss_fn_inputs["target_tokens"].to_numpy()
     return [*datum.model_input.to_ints(), int(targets[-1])]
+
+
+def metrics_by_group(groups: Iterable[Group]) -> dict[str, float]:
+    """env/category/<name>/reward and .../pass_rate, and the same by difficulty and by family.
+
+    Means over problems, so that one that lost rollouts weighs the same as the others.
+    """
+    rewards: dict[str, list[float]] = defaultdict(list)
+    passes: dict[str, list[float]] = defaultdict(list)
+    for group in groups:
+        if not group.rollouts:
+            continue
+        count = len(group.rollouts)
+        for grouping, name_of in GROUPINGS.items():
+            name = f"env/{grouping}/{name_of(group.problem)}"
+            rewards[name].append(sum(group.rewards) / count)
+            passes[name].append(sum(rollout.episode.passed for rollout in group.rollouts) / count)
+    found = {}
+    for name in sorted(rewards):
+        found[f"{name}/reward"] = sum(rewards[name]) / len(rewards[name])
+        found[f"{name}/pass_rate"] = sum(passes[name]) / len(passes[name])
+    return found

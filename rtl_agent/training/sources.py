@@ -4,7 +4,9 @@ import fnmatch
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rtl_agent.envs import gradable, partition
+from rtl_agent.envs.episode_config import AGENTIC
+from rtl_agent.envs.kinds import kind_of
+from rtl_agent.envs.task_sampler import gradable, partition
 from rtl_agent.problems import (
     BadRecord,
     Kind,
@@ -17,7 +19,6 @@ from rtl_agent.problems import (
 )
 from rtl_agent.problems.sources import GENERATED, TEST_SEED, WORKSPACES
 from rtl_agent.training.config import Config
-from rtl_agent.training.environments import kinds_for
 from rtl_agent.training.errors import BadConfig
 
 TEST, NEW = "test", "new"  # prefixes of metrics: problems of the held-out side, and families never trained on
@@ -87,11 +88,19 @@ def _read(config: Config) -> ProblemSets:
     return ProblemSets(sides.train, {TEST: sides.held_out}, tuple(left_out))
 
 
+def kinds_for(config: Config, problems: Sequence[Problem]) -> tuple[Kind, ...]:
+    """One reply can answer single-shot problems only. An agent is given agentic ones; others if there are none."""
+    if config.episode.kind != AGENTIC:
+        return kind_of(config.episode).problem_kinds
+    agentic = any(problem.kind is Kind.AGENTIC for problem in problems)
+    return (Kind.AGENTIC,) if agentic else (Kind.SINGLE_SHOT,)
+
+
 def _drawn(config: Config, generator: ProblemGenerator) -> ProblemSets:
     """The families that `problems` names, or all. Tests are the same for every seed of a run."""
     families = _emphasised(config, generator)
     train = tuple(generator.draw(config.run.seed, config.data.generated_problems, families=families))
-    if config.episode.kind != "agentic" and any(problem.kind is Kind.AGENTIC for problem in train):
+    if config.episode.kind != AGENTIC and any(problem.kind is Kind.AGENTIC for problem in train):
         raise BadConfig(f"cvdp_jsonl_path={config.data.source} needs env=agentic: one reply cannot read a file")
     if not config.data.heldout:
         return ProblemSets(train)

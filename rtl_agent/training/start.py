@@ -1,67 +1,150 @@
-"""Start a run: check, connect, resume or begin, train, report. Whatever goes wrong ends in a sentence."""
+"""Start a run: check, connect, resume or begin, train. Whatever goes wrong ends in a sentence.
+
+result = train(Config(mode="rl", optim=OptimConfig(max_steps=20)))
+print(result.path, result.steps)
+"""
 
 import asyncio
 import logging
-import re
-import time
-from contextlib import AsyncExitStack
+import shutil
+import signal
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import AsyncExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import tinker
 from rich.console import Console
 
-from rtl_agent.backends.connect import CannotConnect, Connection, connect, while_alive
+from rtl_agent.backends.connect import EMBEDDED, CannotConnect, connect, while_alive
 from rtl_agent.backends.server.embedded import ServerDied
-from rtl_agent.envs import NoTokenizer, UnknownRenderer, default_renderer, live_grader, tokenizer_for, warnings_for
-from rtl_agent.envs.dialects import UnknownDialect
+from rtl_agent.envs.dialects.registry import UnknownDialect
+from rtl_agent.envs.env import live_grader
+from rtl_agent.envs.renderers import UnknownRenderer, default_renderer, warnings_for
+from rtl_agent.envs.tokenizers import NoTokenizer
 from rtl_agent.grading import Extraction, GradeCache, Grader, default_cache_path
-from rtl_agent.runs import Checkpoint, RunError, RunWriter
-from rtl_agent.teachers import Teacher
+from rtl_agent.runs import RunError, RunRecord, RunWriter, read_run
+from rtl_agent.runs.directory import is_run
 from rtl_agent.toolchain import find_toolchain
 from rtl_agent.training.advantages import Signal
 from rtl_agent.training.classroom import Classroom, open_classroom
 from rtl_agent.training.config import FIXED, Config, to_json, warnings
-from rtl_agent.training.display import Display
 from rtl_agent.training.errors import BackendGone, BadConfig, LossNotFinite, TrainingError
 from rtl_agent.training.evaluate import held_out
 from rtl_agent.training.exam import Exam
+from rtl_agent.training.interrupt import Interrupted, Stop, listening
 from rtl_agent.training.loop import Loop, ensure_steps, first_step
+from rtl_agent.training.models import (
+    check_embedded_models,
+    context_length,
+    model_names,
+    open_evaluated_teacher,
+    open_student,
+    open_teacher,
+)
+from rtl_agent.training.monitor import Display, Trackers
+from rtl_agent.training.plan import resume_command, run_directory
 from rtl_agent.training.sources import exam_sets, problem_sets
-from rtl_agent.training.student import Student
-from rtl_agent.training.trackers import Trackers
-from rtl_agent.training.vocabulary import check_same_vocabulary
 
 log = logging.getLogger("rtl_agent.training")
 
 
+@dataclass(frozen=True)
+class TrainResult:
+    """A run that has come to its end."""
+
+    path: Path  # the run directory
+    steps: int  # steps done in all
+    resumed_at: int = 0  # the step at which this start went on; 0: it began
+
+    @property
+    def record(self) -> RunRecord:
+        """What the run directory holds: config, metrics, checkpoints, rollouts."""
+        return read_run(self.path)
+
+    @property
+    def metrics(self) -> Mapping[str, Any]:
+        """The last line of metrics."""
+        lines = self.record.metrics
+        return lines[-1] if lines else {}
+
+    @property
+    def checkpoint(self) -> str:
+        """The tinker:// path of the last weights, to sample from."""
+        return next((one.sampler_path or "" for one in reversed(self.record.checkpoints)), "")
+
+
+def train(config: Config, *, console: Console | None = None) -> TrainResult:
+    """Train, and return when the run has ended. TrainingError says what went wrong, Interrupted that it was stopped.
+
+    Progress goes to `console`, or to stderr. Ctrl-C saves a checkpoint first. In a notebook, whose thread has an event
+    loop already, the run gets a thread of its own.
+    """
+    if not _has_running_loop():
+        return asyncio.run(_train_until_signal(config, console))
+    found: list[TrainResult] = []
+    failed: list[BaseException] = []
+
+    def in_thread() -> None:
+        try:
+            found.append(asyncio.run(train_async(config, console=console)))
+        except BaseException as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=in_thread, name="training", daemon=True)
+    thread.start()
+    thread.join()
+    if failed:
+        raise failed[0]
+    return found[0]
+
+
 def start(config: Config, console: Console) -> Path:
-    """Train, and return the run directory. TrainingError says what went wrong."""
+    """`train`, for the run directory alone."""
+    return train(config, console=console).path
+
+
+async def train_async(config: Config, *, console: Console | None = None, stop: Stop | None = None) -> TrainResult:
+    """The same in an event loop of one's own. `stop.request()` stops the run as Ctrl-C does."""
+    path = run_directory(config)
     try:
-        return asyncio.run(_run(config, console))
+        return await _train(config, path, console or Console(stderr=True), stop or Stop())
     except (CannotConnect, NoTokenizer, UnknownDialect, UnknownRenderer) as error:
         raise BadConfig(str(error)) from error
     except RunError as error:
         raise TrainingError(str(error)) from error
     except (ServerDied, tinker.APIConnectionError) as error:
-        raise BackendGone(f"{error}\nWhat was done is kept: behavior_if_log_dir_exists=resume goes on") from error
+        raise BackendGone(f"{error}\nWhat was done is kept. Resume with: {resume_command(path)}") from error
     except tinker.TinkerError as error:
         if "not finite" in str(error):  # said by our own server before a loss is told
             raise LossNotFinite("what the student computes") from error
         raise TrainingError(f"the server refused: {error}") from error
 
 
-async def _run(config: Config, console: Console) -> Path:
+async def _train_until_signal(config: Config, console: Console | None) -> TrainResult:
+    """Until training begins, Ctrl-C is a KeyboardInterrupt: asyncio's own handler waits for a start that blocks."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    return await train_async(config, console=console, stop=Stop(on_signals=True))
+
+
+async def _train(config: Config, path: Path, console: Console, stop: Stop) -> TrainResult:
     renderer = config.model.renderer_name or default_renderer(config.student)
     of_tools = [text] if (text := find_toolchain().warning()) else []
     for text in (*warnings(config), *warnings_for(config.student, renderer, config.episode.max_tokens), *of_tools):
         console.print(f"warning: {text}", style="yellow", highlight=False, markup=False, soft_wrap=True)
     sets, for_exam = problem_sets(config), exam_sets(config)
     async with AsyncExitStack() as stack:
-        run = stack.enter_context(
-            RunWriter.create(
-                _log_path(config), to_json(config), if_exists=config.run.behavior_if_log_dir_exists, fixed=FIXED
-            )
-        )
+        # A wrong name, a wrong key or a silent host is found before anything is written.
+        if config.model.backend == EMBEDDED:
+            check_embedded_models(config)
+        else:
+            connection = stack.enter_context(connect(config.model.backend))
+            context = await context_length(connection, config)
+        begun = stack.enter_context(_run_of(config, path))
+        run = begun.run
         _log_to(run, stack)
         run.write_code_diff()
         cache = stack.enter_context(GradeCache(default_cache_path()))
@@ -75,8 +158,10 @@ async def _run(config: Config, console: Console) -> Path:
             )
         )
         stack.enter_context(live_grader(grader))
-        connection = stack.enter_context(_connect(config, run))
-        context = await _context(connection, config.student)
+        if config.model.backend == EMBEDDED:
+            state = run.path / "checkpoints"
+            connection = stack.enter_context(connect(EMBEDDED, models=model_names(config), state=state))
+            context = await context_length(connection, config)
         if config.episode.max_tokens >= context:
             raise BadConfig(
                 f"max_tokens={config.episode.max_tokens}: a prompt and its answer have {context} tokens in all"
@@ -88,33 +173,76 @@ async def _run(config: Config, console: Console) -> Path:
         total = config.optim.max_steps or len(classroom.dataset)
         first, checkpoint = first_step(run)
         ensure_steps(total, first)
-        console.print(_headline(config, classroom, run, total, first), highlight=False, markup=False, soft_wrap=True)
+        console.print(_headline(classroom, total, first), highlight=False, markup=False, soft_wrap=True)
         trackers = Trackers(config, run.path.name, to_json(config))
         stack.callback(trackers.close)
-        display = stack.enter_context(Display(console, total, first))
         loop = Loop(
             config=config,
             signal=_signal(config),
             classroom=classroom,
-            student=await _student(connection, config, checkpoint),
-            teacher=await _teacher(connection, config),
+            student=await open_student(connection, config, checkpoint),
+            teacher=await open_teacher(connection, config),
             run=run,
-            display=display,
+            display=stack.enter_context(Display(console, total, first)),
             trackers=trackers,
             total=total,
             best=checkpoint.extra.get("best") if checkpoint else None,
-            tested_teacher=await _tested_teacher(connection, config),
+            tested_teacher=await open_evaluated_teacher(connection, config),
             exam=Exam(config, classroom, for_exam, run.path) if for_exam else None,
+            stop=stop,
         )
-        await while_alive(connection.check, loop.train(first))
-        return run.path
+        begun.keep = True
+        try:
+            with listening(stop):
+                await while_alive(connection.check, loop.train(first))
+        except Interrupted:
+            last = run.last_checkpoint
+            kept = f"Resume at step {last.step} with:" if last else "There is no checkpoint yet; begin again with:"
+            raise Interrupted(f"stopped after {loop.done} of {total} steps. {kept} {resume_command(path)}") from None
+        return TrainResult(run.path, total, first)
 
 
-def _log_path(config: Config) -> Path:
-    if config.run.log_path:
-        return Path(config.run.log_path).expanduser()
-    student = re.sub(r"[^A-Za-z0-9.]+", "-", config.student).strip("-")
-    return Path("runs") / f"{config.mode}-{student}-{time.strftime('%Y%m%d-%H%M%S')}"
+@dataclass
+class _Begun:
+    """A run's directory from its opening on. Until `keep` is set, a new one goes again if the start fails."""
+
+    run: RunWriter
+    keep: bool = False
+
+
+@contextmanager
+def _run_of(config: Config, path: Path) -> Iterator[_Begun]:
+    resumed = is_run(path) and config.run.behavior_if_log_dir_exists != "delete"
+    folders = [folder for folder in (path, *path.parents) if not folder.exists()]
+    run = RunWriter.create(path, to_json(config), if_exists=config.run.behavior_if_log_dir_exists, fixed=FIXED)
+    begun = _Begun(run)
+    with run:
+        try:
+            yield begun
+        except BaseException:
+            if not begun.keep and not resumed:
+                _remove(path, folders)
+            raise
+
+
+def _remove(path: Path, made: list[Path]) -> None:
+    """What is in a new run's directory, and the folders that were made for it."""
+    for child in path.iterdir():
+        if child.is_dir():
+            shutil.rmtree(child, ignore_errors=True)
+        else:
+            child.unlink(missing_ok=True)
+    for folder in made:
+        with suppress(OSError):  # another run has come into it meanwhile
+            folder.rmdir()
+
+
+def _has_running_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def _log_to(run: RunWriter, stack: AsyncExitStack) -> None:
@@ -125,75 +253,24 @@ def _log_to(run: RunWriter, stack: AsyncExitStack) -> None:
     log.setLevel(logging.INFO)
 
 
-def _connect(config: Config, run: RunWriter) -> Connection:
-    models = [name for name in dict.fromkeys((config.student, config.teacher)) if name]
-    return connect(config.model.backend, models=models, state=run.path / "checkpoints")
-
-
-async def _context(connection: Connection, model: str) -> int:
-    """The most tokens that a prompt and its answer may have together."""
-    capabilities = await connection.service.get_server_capabilities_async()
-    known = {one.model_name: one for one in capabilities.supported_models}
-    if known and model not in known:
-        names = ", ".join(sorted(str(name) for name in known))
-        raise BadConfig(f"the server has no model {model}; it has {names}")
-    return int(getattr(known.get(model), "max_context_length", None) or 32_768)
-
-
-async def _student(connection: Connection, config: Config, checkpoint: Checkpoint | None) -> Student:
-    service = connection.service
-    if checkpoint and checkpoint.state_path:
-        client = await service.create_training_client_from_state_with_optimizer_async(checkpoint.state_path)
-    elif config.model.load_checkpoint_path:
-        client = await service.create_training_client_from_state_async(config.model.load_checkpoint_path)
-    else:
-        client = await service.create_lora_training_client_async(
-            config.student, rank=config.model.lora_rank, seed=config.run.seed
-        )
-    return Student(client, config.objective.loss_fn, config.optim.grad_clip_norm)
-
-
-async def _teacher(connection: Connection, config: Config) -> Teacher | None:
-    if config.mode != "distill" or not (config.objective.kl_penalty_coef or config.objective.forward_kl_coef):
-        return None
-    client = await _teacher_client(connection, config)
-    return Teacher(client, config.teacher, config.objective.forward_kl_topk if config.objective.forward_kl_coef else 0)
-
-
-async def _tested_teacher(connection: Connection, config: Config) -> tinker.SamplingClient | None:
-    """Its level can be asked for whether it advises or not."""
-    if config.mode != "distill" or not config.eval.teacher:
-        return None
-    return await _teacher_client(connection, config)
-
-
-async def _teacher_client(connection: Connection, config: Config) -> tinker.SamplingClient:
-    names = (config.student, config.teacher)
-    check_same_vocabulary(tokenizer_for(names[0]), tokenizer_for(names[1]), names)
-    return await connection.service.create_sampling_client_async(base_model=config.teacher)
-
-
 def _signal(config: Config) -> Signal:
+    objective = config.objective
     if config.mode != "distill":
-        return Signal(reward_coef=config.objective.reward_coef)
+        return Signal(reward_coef=objective.reward_coef)
+    exact = config.optim.num_substeps == 1 and objective.loss_fn == "importance_sampling"
     return Signal(
-        config.objective.kl_penalty_coef,
-        config.objective.kl_discount_factor,
-        config.objective.forward_kl_coef,
-        config.objective.reward_coef,
-        config.grading.weights().total if config.objective.reward_weighted else 0.0,
-        config.objective.prefix_trust,
-        config.objective.one_pass
-        and config.optim.num_substeps == 1
-        and config.objective.loss_fn == "importance_sampling",
+        objective.kl_penalty_coef,
+        objective.kl_discount_factor,
+        objective.forward_kl_coef,
+        objective.reward_coef,
+        config.grading.weights().total if objective.reward_weighted else 0.0,
+        objective.prefix_trust,
+        objective.one_pass and exact,
     )
 
 
-def _headline(config: Config, classroom: Classroom, run: RunWriter, total: int, first: int) -> str:
-    taught = f" <- {config.teacher}" if config.teacher else ""
-    resumed = f", resuming at step {first}" if first else ""
+def _headline(classroom: Classroom, total: int, first: int) -> str:
+    """What could not be known before the problems and the checkpoints were read."""
     asked, tested = len(classroom.dataset.problems), sum(map(len, classroom.tests.values()))
-    return (
-        f"{config.mode}: {config.student}{taught} on {config.model.backend}; {asked} problems, {tested} held out; "
-        f"{total} steps{resumed}; {run.path}"
-    )
+    steps = f"resuming at step {first} of {total}" if first else f"{total} steps"
+    return f"{asked} problems to learn from, {tested} held out; {steps}"

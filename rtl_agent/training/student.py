@@ -1,4 +1,4 @@
-"""The model that learns: passes, optimiser steps, snapshots and checkpoints, with faults in words."""
+"""The model that is trained: passes, optimizer steps and their learning rate, snapshots and checkpoints."""
 
 import asyncio
 import math
@@ -12,7 +12,7 @@ from tinker.types import LossFnType
 
 from rtl_agent.training.advantages import Floats, Lesson
 from rtl_agent.training.clock import Clock
-from rtl_agent.training.config import LossFn
+from rtl_agent.training.config import LossFn, OptimConfig
 from rtl_agent.training.errors import LossNotFinite
 
 Result = tinker.ForwardBackwardOutput
@@ -95,3 +95,13 @@ def finite(done: Result, name: str) -> float:
     if not math.isfinite(loss):
         raise LossNotFinite(f"the {name} loss")
     return loss
+
+
+def learning_rate(step: int, total: int, optim: OptimConfig) -> float:
+    """Of one step: rises over the warm-up, then stays, or falls to 0 just after the last step."""
+    if step < optim.warmup_steps:
+        return optim.learning_rate * (step + 1) / (optim.warmup_steps + 1)
+    if optim.lr_schedule == "constant":
+        return optim.learning_rate
+    done = (step - optim.warmup_steps) / max(1, total - optim.warmup_steps)
+    return optim.learning_rate * (1 - done if optim.lr_schedule == "linear" else 0.5 * (1 + math.cos(math.pi * done)))

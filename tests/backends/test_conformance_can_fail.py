@@ -19,6 +19,7 @@ from rtl_agent.backends.engine.contract import (
     Lora,
     LossName,
     ModelInfo,
+    OnToken,
     SampledSequence,
     SampleRequest,
     Score,
@@ -106,8 +107,8 @@ class Asking:
         self.base, self._model, self._change = model.base, model, change
         self._first = model.snapshot()
 
-    def sample(self, request: SampleRequest) -> "Future[SampledSequence]":
-        return self._first.sample(self._change(request) if self._change else request)
+    def sample(self, request: SampleRequest, on_token: OnToken | None = None) -> "Future[SampledSequence]":
+        return self._first.sample(self._change(request) if self._change else request, on_token)
 
     def score(self, request: ScoreRequest) -> "Future[Score]":
         return (self._first if self._change else self._model.snapshot()).score(request)

@@ -9,7 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from rtl_agent.backends.engine.contract import EngineError, Lora, SampledSequence, SampleRequest, Score, ScoreRequest
+from rtl_agent.backends.engine.contract import (
+    EngineError,
+    Lora,
+    OnToken,
+    SampledSequence,
+    SampleRequest,
+    Score,
+    ScoreRequest,
+)
 from rtl_agent.backends.server.checkpoint_store import Address, CheckpointStore, RunRecord, parse
 from rtl_agent.backends.server.errors import RequestError
 from rtl_agent.backends.server.futures import KEPT_AFTER_RETRIEVAL, KEPT_UNASKED, Payload, RequestFutures, json_payload
@@ -118,7 +126,7 @@ class CountingSnapshot:
     def __init__(self) -> None:
         self.closed = 0
 
-    def sample(self, request: SampleRequest) -> "Future[SampledSequence]":
+    def sample(self, request: SampleRequest, on_token: OnToken | None = None) -> "Future[SampledSequence]":
         raise NotImplementedError
 
     def score(self, request: ScoreRequest) -> "Future[Score]":

@@ -121,12 +121,12 @@ def test_grade_takes_replies_from_stdin_and_many_from_jsonl(tmp_path: Path, bund
     ("arguments", "words"),
     [
         (["grade", "bundled"], "give one of --response FILE, --files DIR and --reference"),
-        (["grade", "bundled", "--reference", "--reward", "best"], "is no weight"),
+        (["grade", "bundled", "--reference", "--reward", "best"], "is not a weight"),
         (["grade", "bundled", "--reference", "--id", "rtl_nothing_0001"], "has no problem rtl_nothing_0001"),
         (["grade", "absent.jsonl", "--reference"], "does not exist"),
         (["grade", "bundled", "--response", "absent.txt", "--id", ARBITER], "cannot be read"),
-        (["grade", "bundled", "--response", "/dev/null"], "name one with --id"),
-        (["grade", "bundled", "--files", "/nonexistent", "--id", ARBITER], "is not a folder"),
+        (["grade", "bundled", "--response", "/dev/null"], "choose one with --id"),
+        (["grade", "bundled", "--files", "absent-directory", "--id", ARBITER], "is not a directory"),
         (["problems", "list", "bundled", "--family", "nothing"], "bundled has no family nothing"),
         (["problems", "nonsense"], "No such command"),
     ],
@@ -198,3 +198,94 @@ def test_a_reader_that_leaves_early_gets_no_traceback() -> None:
     done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("{")
+
+
+def answers(tmp_path: Path, *lines: object) -> Path:
+    file = tmp_path / "answers.jsonl"
+    file.write_text("".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines))
+    return file
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("nonsense", "answers.jsonl:2: the line is not valid JSON"),
+        ("[]", "answers.jsonl:2: the line is not a JSON object"),
+        ({"response": "x"}, "answers.jsonl:2: id: is missing"),
+        ({"id": 3, "response": "x"}, "answers.jsonl:2: id: is not a string"),
+        ({"id": "rtl_fixed_priority_arbitr_0001", "response": "x"}, f"(did you mean {ARBITER}"),
+        ({"id": ARBITER}, "answers.jsonl:2: response: is missing"),
+        ({"id": ARBITER, "response": None}, "answers.jsonl:2: response: is not a string"),
+        ({"id": ARBITER, "files": "x"}, "answers.jsonl:2: files: is not an object"),
+        ({"id": ARBITER, "files": {"rtl/a.sv": 1}}, "answers.jsonl:2: files.rtl/a.sv: is not a string"),
+    ],
+)
+def test_an_error_in_an_answers_file_names_line_and_field_and_can_be_skipped(
+    tmp_path: Path, line: object, words: str
+) -> None:
+    good = json.dumps({"id": ARBITER, "response": "I cannot\u2028do it."}, ensure_ascii=False)
+    file = answers(tmp_path, good, line)
+    done = rtl_agent("grade", "bundled", "--response", file)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "--skip-bad" in done.stderr
+    skipped = rtl_agent("grade", "bundled", "--response", file, "--skip-bad", "--json")
+    assert skipped.returncode == 1
+    assert words in skipped.stderr
+    assert [grade["label"] for grade in as_json(skipped)] == [f"{ARBITER}:1"]
+
+
+def test_an_answers_file_without_a_good_line_is_an_error_even_when_bad_ones_are_skipped(tmp_path: Path) -> None:
+    done = rtl_agent("grade", "bundled", "--response", answers(tmp_path, "nonsense"), "--skip-bad")
+    assert done.returncode == 2
+    assert "has no answer that can be graded" in done.stderr
+
+
+def test_one_answer_whose_simulation_does_not_end_says_so(bundled: dict[str, Problem]) -> None:
+    problem = bundled[ARBITER]
+    assert problem.reference is not None
+    endless = next(iter(problem.reference.values())).replace("endmodule", "  initial while (1) ;\nendmodule")
+    options = ("--id", ARBITER, "--response", "-", "--timeout", "3")
+    done = rtl_agent("grade", "bundled", *options, stdin=f"```verilog\n{endless}\n```")
+    assert done.returncode == 1
+    assert "stopped after 3 s: the simulation does not end" in done.stdout
+
+
+def in_a_terminal(*arguments: str | Path, columns: int = 80) -> str:
+    """What a terminal of that width shows, without colours."""
+    command = f"stty cols {columns}; {sys.executable} -m rtl_agent.cli.main {' '.join(map(str, arguments))}"
+    env = {**os.environ, "TERM": "dumb"}
+    env.pop("COLUMNS", None)
+    done = subprocess.run(["script", "-qc", command, "/dev/null"], env=env, capture_output=True, text=True, check=False)
+    return done.stdout.replace("\r", "")
+
+
+def test_a_narrow_terminal_and_a_pipe_hide_no_name_and_no_line_number(tmp_path: Path) -> None:
+    miss = next(miss for miss in load_near_misses() if (miss.problem_id, miss.name) == (ARBITER, "reversed_priority"))
+    file = answers(tmp_path, {"id": ARBITER, "files": dict(miss.files)}, {"id": ARBITER, "files": dict(miss.files)})
+    for path, text in miss.files.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    one = ("grade", "bundled", "--id", ARBITER, "--files", tmp_path)
+    (graded,) = as_json(rtl_agent(*one, "--json"))
+    failing = [test for test in graded["tests"] if not test["passed"] and test["where"]]
+    assert failing
+    many = ("grade", "bundled", "--response", file)
+    for shown, table in (
+        (in_a_terminal(*one), in_a_terminal(*many)),
+        (rtl_agent(*one).stdout, rtl_agent(*many).stdout),
+    ):
+        for test in failing:
+            assert test["name"].rpartition(".")[2] in shown
+            assert test["where"] in shown
+        assert f"{ARBITER}:1 " in table
+        assert f"{ARBITER}:2 " in table
+
+
+def test_doctor_prints_whole_paths_and_one_line_for_each_tool() -> None:
+    tools = as_json(rtl_agent("doctor", "--json"))["tools"]
+    for shown in (in_a_terminal("doctor"), rtl_agent("doctor").stdout):
+        for tool in tools:
+            (line,) = [line for line in shown.splitlines() if line.endswith(tool["path"])]
+            assert line.startswith(tool["name"])
+            assert tool["version"] in line

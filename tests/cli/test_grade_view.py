@@ -19,7 +19,7 @@ def test_a_quoted_design_cannot_steer_the_terminal(
         (Stage(StageName.SYNTAX, False, notes=(HOSTILE,)),),
         (TestResult("case", False, HOSTILE),),
         (Diagnostic("icarus", "error", "rtl/a.sv", 3, f"Unknown module type: {HOSTILE}"),),
-        reasons=(HOSTILE,),
+        reasons=(f"why {HOSTILE}",),
     )
     print_grade(grade)
     console.say_error(HOSTILE)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rtl_agent.envs.failures import Sanitiser, cut_value, failures, names_of, widest
+from rtl_agent.envs.feedback import Sanitiser, cut_value, failures, names_of, widest
 from rtl_agent.grading import Diagnostic, Grade, Grader, Outcome, Stage, StageName, TestResult, submit
 from rtl_agent.problems import NearMiss, Problem
 

@@ -6,9 +6,9 @@ import openai_harmony as harmony
 import pytest
 from tinker_cookbook.tokenizer_utils import register_tokenizer, unregister_tokenizer
 
-from rtl_agent.envs import SingleShotGroupBuilder, live_grader, prompt_for, renderer_for
-from rtl_agent.envs.answer import answer_text
-from rtl_agent.envs.harmony import DATE
+from rtl_agent.envs.env import ProblemGroupBuilder, live_grader
+from rtl_agent.envs.prompt import answer_text, prompt_for
+from rtl_agent.envs.renderers import DATE, renderer_for
 from rtl_agent.grading import Grader
 from rtl_agent.problems import Kind, Problem
 from tests.envs.vocabularies import O200K, gpt_oss, qwen3
@@ -152,7 +152,7 @@ async def test_an_answer_in_qwen3s_tokens_is_graded_and_kept_as_it_was_sampled(b
     problem = bundled["rtl_mod_counter_0001"]
     assert problem.reference is not None
     register_tokenizer("test/qwen3", qwen3)
-    builder = SingleShotGroupBuilder(problem, 1, "test/qwen3", "qwen3")
+    builder = ProblemGroupBuilder(problem, 1, "test/qwen3", "qwen3")
     answer = f"<think>\nA counter.\n</think>\n\n```systemverilog\n{problem.reference['rtl/mod_counter.sv']}```"
     # A model may write a word in other tokens than the tokenizer would.
     sampled = [token for character in answer for token in qwen3().encode(character)] + [IM_END]

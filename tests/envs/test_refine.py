@@ -9,10 +9,14 @@ import pytest
 import pytest_asyncio
 import tinker
 
-from rtl_agent.envs import Episode, EpisodeFailed, live_grader
-from rtl_agent.envs.refine import Counted, RefineConfig, RefineEnv, RefineGroupBuilder, RefineSession
+from rtl_agent.envs.env import ProblemGroupBuilder, live_grader
+from rtl_agent.envs.episode import EpisodeFailed
+from rtl_agent.envs.episode_config import REFINE, EpisodeConfig
+from rtl_agent.envs.refine import RefineSession
+from rtl_agent.envs.session import Turn
 from rtl_agent.grading import Grader
 from rtl_agent.problems import Needs, Problem
+from rtl_agent.runs.episode import Episode
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -46,8 +50,8 @@ async def played(
     problem: Problem, answers: Sequence[str], **rules: Any
 ) -> tuple[float, dict[str, float], Episode, str]:
     """Reward, metrics, record, and the conversation as text."""
-    builder = RefineGroupBuilder(problem, 1, "rtl-agent/student", "rtl_agent", config=RefineConfig(**rules))
-    env: RefineEnv
+    config = EpisodeConfig(REFINE, system="default", **rules)
+    builder = ProblemGroupBuilder(problem, 1, "rtl-agent/student", "rtl_agent", config)
     (env,) = await builder.make_envs()
     observation, stop = await env.initial_observation()
     tokenizer = builder.renderer.tokenizer
@@ -81,11 +85,11 @@ async def test_an_answer_is_mended_after_it_was_told_what_is_wrong(live: Grader,
 
 async def test_the_best_round_or_the_last_one_counts(live: Grader, counter: Problem) -> None:
     answers = [EMPTY, BROKEN]
-    last, metrics, _, _ = await played(counter, answers, rounds=1, counted=Counted.LAST)
+    last, metrics, _, _ = await played(counter, answers, rounds=1, refine_reward="last")
     assert last == pytest.approx(0.1)
     assert metrics["refine/improved"] == 0.0
     assert metrics["end/max_rounds"] == 1.0
-    best, metrics, episode, _ = await played(counter, answers, rounds=1, counted=Counted.BEST)
+    best, metrics, episode, _ = await played(counter, answers, rounds=1, refine_reward="best")
     assert best == episode.reward == pytest.approx(0.4)
     assert metrics["refine/round_1_reward"] == pytest.approx(0.4)
     assert metrics["refine/round_1_gain"] == 0.0
@@ -103,7 +107,7 @@ async def test_a_right_answer_needs_no_round_and_without_rounds_it_is_single_sho
 
 
 async def test_it_ends_when_another_answer_would_not_fit(live: Grader, counter: Problem) -> None:
-    _, metrics, episode, _ = await played(counter, [BROKEN, BROKEN], max_tokens=10)
+    _, metrics, episode, _ = await played(counter, [BROKEN, BROKEN], episode_tokens=1_500, max_tokens=120)
     assert (metrics["end/max_tokens"], episode.end_reason, episode.turns[0].observation) == (1.0, "max_tokens", "")
 
 
@@ -116,6 +120,7 @@ async def test_what_is_too_long_to_be_shown_is_cut_at_a_line_and_said(live: Grad
 
 
 async def test_a_fault_of_ours_is_no_reward(live: Grader, counter: Problem) -> None:
-    session = RefineSession(replace(counter, needs=Needs.COMMERCIAL), live)
+    config = EpisodeConfig(REFINE, level="feedback")
+    session = RefineSession(replace(counter, needs=Needs.COMMERCIAL), config, (), live)
     with pytest.raises(EpisodeFailed, match="needs Cadence"):
-        await session.take(BROKEN)
+        await session.take(Turn(BROKEN))

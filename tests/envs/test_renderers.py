@@ -2,7 +2,8 @@
 
 import pytest
 
-from rtl_agent.envs import RENDERERS, UnknownRenderer, default_renderer, renderer_for, tokenizer_for, warnings_for
+from rtl_agent.envs.renderers import RENDERERS, UnknownRenderer, default_renderer, renderer_for, warnings_for
+from rtl_agent.envs.tokenizers import tokenizer_for
 
 OURS = tokenizer_for("rtl-agent/student")
 

@@ -12,10 +12,14 @@ from tinker_cookbook.rl.data_processing import trajectory_to_data
 from tinker_cookbook.rl.metric_util import compute_trajectory_metrics
 from tinker_cookbook.rl.rollouts import do_group_rollout
 
-from rtl_agent.envs import Episode, EpisodeFailed, NoGrader, SingleShotEnv, SingleShotGroupBuilder, live_grader
+from rtl_agent.envs.env import EpisodeEnv, NoGrader, ProblemGroupBuilder, live_grader
+from rtl_agent.envs.episode import EpisodeFailed
+from rtl_agent.envs.episode_config import EpisodeConfig
+from rtl_agent.envs.tokenizers import tokenizer_for
 from rtl_agent.grading import ExecutorFault, Grade, Grader, Outcome, RewardWeights
 from rtl_agent.grading.executors import GradeJob
 from rtl_agent.problems import CocotbVersion, Needs, Problem
+from rtl_agent.runs.episode import Episode
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 ID = "rtl_mod_counter_0001"
@@ -34,8 +38,11 @@ def counter(bundled: dict[str, Problem]) -> Problem:
     return bundled[ID]
 
 
-def builder(problem: Problem, group_size: int = 1, **options: object) -> SingleShotGroupBuilder:
-    return SingleShotGroupBuilder(problem, group_size, "rtl-agent/student", "rtl_agent", **options)  # type: ignore[arg-type]
+def builder(
+    problem: Problem, group_size: int = 1, *, max_prompt_tokens: int = 0, grader: str = "default"
+) -> ProblemGroupBuilder:
+    config = EpisodeConfig(system="default", max_prompt_tokens=max_prompt_tokens)
+    return ProblemGroupBuilder(problem, group_size, "rtl-agent/student", "rtl_agent", config, grader=grader)
 
 
 def reply(code: str) -> str:
@@ -47,10 +54,10 @@ def reference(problem: Problem) -> str:
     return problem.reference[MODULE]
 
 
-async def played(env: SingleShotEnv, text: str, stop_reason: str = "stop") -> tuple[float, dict[str, float], Episode]:
+async def played(env: EpisodeEnv, text: str, stop_reason: str = "stop") -> tuple[float, dict[str, float], Episode]:
     """What a model that writes `text` gets for it."""
     _, stop = await env.initial_observation()
-    tokens = env._renderer.tokenizer.encode(text)
+    tokens = tokenizer_for("rtl-agent/student").encode(text)
     action = [*tokens, *stop] if stop_reason == "stop" else tokens
     result = await env.step(action, extra={"stop_reason": stop_reason})  # type: ignore[arg-type, typeddict-item]
     assert result.episode_done
@@ -58,7 +65,7 @@ async def played(env: SingleShotEnv, text: str, stop_reason: str = "stop") -> tu
     return result.reward, dict(result.metrics), env.episode
 
 
-async def one(problem: Problem) -> SingleShotEnv:
+async def one(problem: Problem) -> EpisodeEnv:
     (env,) = await builder(problem).make_envs()
     return env
 
@@ -88,7 +95,8 @@ async def test_what_does_not_compile_keeps_the_tools_words(live: Grader, counter
 async def test_an_answer_without_code_is_invalid(live: Grader, counter: Problem) -> None:
     reward, metrics, episode = await played(await one(counter), "I would rather not.")
     assert reward == 0
-    assert episode.grade["outcome"] == Outcome.INVALID
+    assert episode.grade is not None
+    assert episode.grade.outcome is Outcome.INVALID
     assert {metrics[name] for name in ("format_valid", "interface_valid", "syntax_valid", "pass_rate")} == {0.0}
     assert episode.diagnostics == ("the reply has no RTL: no code block, no module, no JSON with files",)
 
@@ -106,7 +114,8 @@ async def test_without_weight_on_tests_nothing_is_simulated_and_no_pass_is_claim
             right, wrong = await builder(counter, 2, grader="proxy").make_envs()
             reward, metrics, episode = await played(right, reply(reference(counter)))
             assert reward == pytest.approx(0.4)
-            assert not episode.grade["simulations"]
+            assert episode.grade is not None
+            assert not episode.grade.simulations
             assert metrics["syntax_valid"] == 1.0
             _, of_invalid, _ = await played(wrong, "no")
     assert not {"tests_passed", "tests_fraction", "pass_rate"} & (metrics.keys() | of_invalid.keys())

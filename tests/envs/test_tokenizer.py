@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rtl_agent.envs import NoTokenizer, renderer_for, tokenizer_for
+from rtl_agent.envs.renderers import renderer_for
+from rtl_agent.envs.tokenizers import NoTokenizer, tokenizer_for
 from rtl_agent.problems import Problem
 from rtl_agent.prompts import as_dicts, messages
 

@@ -3,14 +3,16 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rtl_agent.envs import Episode, EpisodeFailed
-from rtl_agent.evaluation.ask_all import TRIES, ask_all
+from rtl_agent.envs.episode import EpisodeFailed
+from rtl_agent.envs.episode_config import EpisodeConfig
 from rtl_agent.evaluation.players import Played, Watcher
-from rtl_agent.evaluation.samples import SampleFile
-from rtl_agent.evaluation.settings import Settings
+from rtl_agent.evaluation.samples import TRIES, SampleFile, ask_all
+from rtl_agent.evaluation.settings import EvaluationSettings
+from rtl_agent.grading import Grade, Outcome
 from rtl_agent.problems import Problem, load_problems
+from rtl_agent.runs.episode import Episode
 
-SETTINGS = Settings("p", "m", "", "b", "single", "spec", "s", "r", 0.0, 1, 0, "staged", "forgiving", 1.0, "g", {}, "t")
+SETTINGS = EvaluationSettings("p", "m", "", "b", "r", 0.0, 0, "staged", "g", {}, "t", EpisodeConfig())
 
 
 @dataclass
@@ -24,7 +26,7 @@ class Failing:
         self.tries.append(problem.id)
         if self.tries.count(problem.id) <= self.failures.get(problem.id, 0):
             raise EpisodeFailed("the sandbox was gone")
-        grade = {"outcome": "passed"}
+        grade = Grade(problem.id, Outcome.PASSED)
         return Played(Episode(problem.id, problem.family, (), (), (), "", "stop", grade, 1.4))
 
 

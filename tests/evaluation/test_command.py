@@ -88,7 +88,7 @@ def test_errors_are_left_out_and_told_by_the_exit_code(rtl_agent: RunCommand, se
     server.answer = lambda body: Told(status=400, error="too long") if expression_in(body) == "a | b" else right(body)
     done = rtl_agent("eval", str(gates), "--model", "m", "--base-url", server.url)
     assert done.returncode == 3
-    assert "1 samples could not be had" in done.stderr
+    assert "1 samples could not be obtained" in done.stderr
     assert "too long" in done.stderr
 
 
@@ -100,7 +100,7 @@ def test_errors_are_left_out_and_told_by_the_exit_code(rtl_agent: RunCommand, se
         (["eval", "nowhere.jsonl", "--model", "m"], "does not exist"),
         (["eval", "bundled", "--model", "m", "--env", "chat"], "choose from single, refine, agentic"),
         (["eval", "bundled", "--model", "m", "-k", "5"], "needs --samples 5"),
-        (["eval", "bundled", "--model", "m", "--base-url", "somewhere"], "is no URL"),
+        (["eval", "bundled", "--model", "m", "--base-url", "somewhere"], "is not a URL"),
         (["play", "no_such_id", "--model", "m"], "has no problem no_such_id"),
     ],
 )

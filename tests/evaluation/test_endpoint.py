@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from rtl_agent.envs import EpisodeFailed
+from rtl_agent.envs.episode import EpisodeFailed
 from rtl_agent.evaluation import EvaluationError, ModelGone
-from rtl_agent.evaluation.endpoint import Endpoint, Reply
+from rtl_agent.evaluation.endpoint import Endpoint, EndpointReply
 from rtl_agent.prompts import Message
 from tests.evaluation.scripted import Body, Scripted, Told, scripted
 
@@ -19,7 +19,7 @@ def server() -> Iterator[Scripted]:
         yield script
 
 
-async def ask(url: str, key: str = KEY) -> tuple[Reply, Endpoint]:
+async def ask(url: str, key: str = KEY) -> tuple[EndpointReply, Endpoint]:
     endpoint = Endpoint(url, "some-model", key, timeout_seconds=10, pause_seconds=0.01)
     try:
         return await endpoint.ask([Message("user", "hello")], temperature=0.5, max_tokens=9, seed=3), endpoint
@@ -29,7 +29,7 @@ async def ask(url: str, key: str = KEY) -> tuple[Reply, Endpoint]:
 
 async def test_what_is_sent_and_what_comes_back(server: Scripted) -> None:
     reply, _ = await ask(server.url)
-    assert reply == Reply("fine", "stop", {"prompt": 11, "answer": 7})
+    assert reply == EndpointReply("fine", "stop", {"prompt": 11, "answer": 7})
     (body,) = server.requests
     assert body["messages"] == [{"role": "user", "content": "hello"}]
     assert (body["model"], body["temperature"], body["max_tokens"], body["seed"]) == ("some-model", 0.5, 9, 3)
@@ -103,7 +103,7 @@ async def test_a_refused_parameter_is_sent_otherwise_or_no_more(server: Scripted
 @pytest.mark.parametrize("raw", ["<html>", "[]", '{"choices": []}', '{"choices": [{}]}'])
 async def test_another_kind_of_server_is_named_as_such(server: Scripted, raw: str) -> None:
     server.answer = lambda body: Told(raw=raw)
-    with pytest.raises(EvaluationError, match="no OpenAI-compatible endpoint"):
+    with pytest.raises(EvaluationError, match="not an OpenAI-compatible endpoint"):
         await ask(server.url)
 
 
@@ -116,8 +116,8 @@ async def test_secrets_in_a_url_are_not_shown() -> None:
 
 
 def test_what_is_no_url_is_refused() -> None:
-    with pytest.raises(EvaluationError, match="'localhost:8000' is no URL"):
+    with pytest.raises(EvaluationError, match="'localhost:8000' is not a URL"):
         Endpoint("localhost:8000", "m")
-    with pytest.raises(EvaluationError, match="no URL") as caught:
+    with pytest.raises(EvaluationError, match="not a URL") as caught:
         Endpoint("user:hidden@localhost:8000/v1?key=hidden", "m")
     assert "hidden" not in str(caught.value)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rtl_agent.evaluation import EvaluationError, ModelSpec, Options, Result, evaluate, problem_set
+from rtl_agent.envs.episode_config import EpisodeConfig
+from rtl_agent.evaluation import EvaluationError, EvaluationOptions, EvaluationResult, ModelSpec, evaluate, problem_set
 from rtl_agent.evaluation.evaluate import default_out
 from rtl_agent.evaluation.samples import SampleFile
 from rtl_agent.grading import Extraction
@@ -26,12 +27,18 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Scripted]:
 
 
 async def run(
-    server: Scripted, gates: Path, out: Path, options: Options | None = None, *, limit: int = 0, fresh: bool = False
-) -> Result:
+    server: Scripted,
+    gates: Path,
+    out: Path,
+    options: EvaluationOptions | None = None,
+    *,
+    limit: int = 0,
+    fresh: bool = False,
+) -> EvaluationResult:
     spec = ModelSpec("scripted", base_url=server.url, api_key_env="A_KEY")
     chosen = problem_set(str(gates), Selection(), limit=limit)
     result, written = await evaluate(
-        spec, chosen, options or Options(jobs=2, cache=False), str(gates), out, fresh=fresh
+        spec, chosen, options or EvaluationOptions(jobs=2, cache=False), str(gates), out, fresh=fresh
     )
     assert written == out
     return result
@@ -48,7 +55,7 @@ async def test_right_and_wrong_answers_are_counted_by_group(server: Scripted, ga
 
     server.answer = answer
     out = tmp_path / "result.json"
-    result = await run(server, gates, out, Options(samples=3, jobs=2, ks=(1, 2, 3), at_a_time=2))
+    result = await run(server, gates, out, EvaluationOptions(samples=3, jobs=2, ks=(1, 2, 3), at_a_time=2))
     whole = result.whole
     assert (whole.problems, whole.samples, whole.passed) == (4, 12, 8)
     one, two, three = whole.pass_at
@@ -74,7 +81,7 @@ async def test_the_result_has_what_it_takes_to_repeat_it_and_no_key(
     told = json.loads(out.read_text())
     settings = told["settings"]
     assert (settings["model"], settings["backend"]) == ("scripted", f"openai {server.url}")
-    assert (settings["level"], settings["temperature"], settings["seed"]) == ("spec", 0.0, 0)
+    assert (settings["episode"]["level"], settings["temperature"], settings["seed"]) == ("spec", 0.0, 0)
     assert settings["tools"]["iverilog"]
     assert settings["grading"]
     assert told["versions"]["rtl-agent"]
@@ -89,14 +96,14 @@ async def test_the_result_has_what_it_takes_to_repeat_it_and_no_key(
 
 async def test_the_same_command_asks_only_for_what_is_missing(server: Scripted, gates: Path, tmp_path: Path) -> None:
     out = tmp_path / "result.json"
-    first = await run(server, gates, out, Options(temperature=1.0, jobs=2))
+    first = await run(server, gates, out, EvaluationOptions(temperature=1.0, jobs=2))
     assert (len(server.requests), first.asked.reused) == (4, 0)
     lines = out.with_suffix(".jsonl")
     kept = lines.read_text().splitlines()
     lines.write_text("\n".join(kept[:3]) + "\n" + kept[3][:80])  # killed while it wrote the third answer
-    again = await run(server, gates, out, Options(temperature=1.0, jobs=2))
+    again = await run(server, gates, out, EvaluationOptions(temperature=1.0, jobs=2))
     assert (len(server.requests), again.asked.reused, again.whole.passed) == (6, 2, 4)
-    more = await run(server, gates, out, Options(temperature=1.0, jobs=2, samples=2))
+    more = await run(server, gates, out, EvaluationOptions(temperature=1.0, jobs=2, samples=2))
     assert (len(server.requests), more.asked.reused, more.whole.samples) == (10, 4, 8)
     seeds = Counter(body["seed"] for body in server.requests)
     assert len(seeds) == 8  # two samples of each problem, each with a seed of its own, the same when asked again
@@ -107,12 +114,12 @@ async def test_answers_of_other_settings_are_not_mixed_in(server: Scripted, gate
     await run(server, gates, out, limit=1)
     before = out.with_suffix(".jsonl").read_text()
     with pytest.raises(EvaluationError, match="max_tokens: 1024 -> 64") as caught:
-        await run(server, gates, out, Options(max_tokens=64), limit=1)
+        await run(server, gates, out, EvaluationOptions(EpisodeConfig(max_tokens=64)), limit=1)
     assert "--fresh" in str(caught.value)
     assert out.with_suffix(".jsonl").read_text() == before
     with pytest.raises(EvaluationError, match="extraction: 'forgiving' -> 'cvdp'"):
-        await run(server, gates, out, Options(extraction=Extraction.CVDP), limit=1)
-    fresh = await run(server, gates, out, Options(max_tokens=64), limit=1, fresh=True)
+        await run(server, gates, out, EvaluationOptions(EpisodeConfig(extraction="cvdp")), limit=1)
+    fresh = await run(server, gates, out, EvaluationOptions(EpisodeConfig(max_tokens=64)), limit=1, fresh=True)
     assert fresh.asked.reused == 0
 
 
@@ -125,10 +132,14 @@ async def test_the_way_that_answers_are_read_is_a_choice_and_recorded(
     server.answer = with_a_shell_block
     for extraction, passed in ((Extraction.FORGIVING, 1), (Extraction.CVDP, 0)):
         out = tmp_path / f"{extraction}.json"
-        result = await run(server, gates, out, Options(jobs=2, cache=False, extraction=extraction), limit=1)
+        result = await run(
+            server, gates, out, EvaluationOptions(EpisodeConfig(extraction=extraction), jobs=2, cache=False), limit=1
+        )
         assert result.whole.passed == passed
-        assert json.loads(out.read_text())["settings"]["extraction"] == extraction
-        assert [sample.episode.grade["extraction"] for sample in result.asked.samples] == [extraction]
+        assert json.loads(out.read_text())["settings"]["episode"]["extraction"] == extraction
+        assert [sample.episode.grade and sample.episode.grade.extraction for sample in result.asked.samples] == [
+            extraction
+        ]
 
 
 async def test_answers_to_other_words_are_not_mixed_in(
@@ -205,7 +216,7 @@ async def test_a_wrong_key_ends_it_and_keeps_what_was_graded(server: Scripted, g
     out = tmp_path / "result.json"
     server.answer = lambda body: right(body) if len(server.requests) < 3 else Told(status=401, error="no")
     with pytest.raises(EvaluationError, match="401"):
-        await run(server, gates, out, Options(at_a_time=1, jobs=1))
+        await run(server, gates, out, EvaluationOptions(at_a_time=1, jobs=1))
     assert not out.exists()
     server.answer = right
     assert (await run(server, gates, out)).asked.reused == 2

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rtl_agent.evaluation.statistics import cvdp_pass_at_k, standard_error, unbiased_pass_at_k, wilson
+from rtl_agent.evaluation.summary import cvdp_pass_at_k, standard_error, unbiased_pass_at_k, wilson
 
 
 @given(st.integers(1, 7), st.data())

@@ -2,19 +2,29 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rtl_agent.envs.agentic import AgenticConfig, CommandLimits
-from rtl_agent.evaluation import EvaluationError, Rules
-from rtl_agent.evaluation import texts as module
+from rtl_agent.envs import single_shot
+from rtl_agent.envs.agentic import session as agentic
+from rtl_agent.envs.episode_config import AGENTIC, REFINE, EpisodeConfig
+from rtl_agent.envs.kinds import resolved
+from rtl_agent.evaluation import EvaluationError, settings
 from rtl_agent.evaluation.samples import SampleFile
-from rtl_agent.evaluation.texts import texts_digest
+from rtl_agent.evaluation.settings import texts_digest
 from rtl_agent.prompts import Message
 from tests.evaluation.test_ask_all import SETTINGS
+
+WORDS = {
+    "messages": single_shot,
+    "agentic_messages": agentic,
+    "tools_text": settings,
+    "brief_tools_text": settings,
+    "refine_message": settings,
+    "failures": settings,
+}
 
 
 def reworded(words: Callable[..., Any]) -> Callable[..., Any]:
@@ -37,42 +47,42 @@ def reworded(words: Callable[..., Any]) -> Callable[..., Any]:
 @pytest.mark.parametrize(
     ("rules", "words"),
     [
-        (Rules(), ["messages"]),
-        (Rules("refine"), ["messages", "refine_message", "failures"]),
-        (Rules("agentic"), ["asked", "tools_text", "brief_tools_text"]),
-        (Rules("agentic", level="feedback"), ["asked", "failures"]),
+        (EpisodeConfig(), ["messages"]),
+        (EpisodeConfig(REFINE), ["messages", "refine_message", "failures"]),
+        (EpisodeConfig(AGENTIC), ["agentic_messages", "tools_text", "brief_tools_text"]),
+        (EpisodeConfig(AGENTIC, level="feedback"), ["agentic_messages", "failures"]),
     ],
     ids=["single", "refine", "agentic", "feedback"],
 )
-def test_every_word_of_an_environment_counts(rules: Rules, words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    before = texts_digest(rules, "default")
-    assert texts_digest(rules, "default") == before
-    assert texts_digest(rules, "spec-aware") != before
+def test_every_word_of_an_environment_counts(
+    rules: EpisodeConfig, words: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = resolved(rules)
+    before = texts_digest(rules)
+    assert texts_digest(rules) == before
+    assert texts_digest(replace(rules, system="spec-aware")) != before
     for name in words:
         with monkeypatch.context() as patch:
-            patch.setattr(module, name, reworded(getattr(module, name)))
-            assert texts_digest(rules, "default") != before, name
+            patch.setattr(WORDS[name], name, reworded(getattr(WORDS[name], name)))
+            assert texts_digest(rules) != before, name
 
 
 def test_what_is_said_elsewhere_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = texts_digest(Rules(), "default")
-    for name in ("asked", "tools_text", "refine_message", "failures"):
-        monkeypatch.setattr(module, name, reworded(getattr(module, name)))
-    assert texts_digest(Rules(), "default") == before
+    rules = resolved(EpisodeConfig())
+    before = texts_digest(rules)
+    for name in set(WORDS) - {"messages"}:
+        monkeypatch.setattr(WORDS[name], name, reworded(getattr(WORDS[name], name)))
+    assert texts_digest(rules) == before
 
 
-def test_answers_by_other_rules_are_refused_though_no_option_changed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_answers_by_other_rules_are_refused_though_no_option_of_the_command_line_changed(tmp_path: Path) -> None:
     file = tmp_path / "samples.jsonl"
-    SampleFile(file, replace(SETTINGS, options=Rules("agentic").recorded())).close()
-    SampleFile(file, replace(SETTINGS, options=Rules("agentic").recorded())).close()
-    later = partial(AgenticConfig, max_calls=4, limits=CommandLimits(wall_seconds=30.0))
-    monkeypatch.setattr("rtl_agent.evaluation.rules.AgenticConfig", later)
+    SampleFile(file, SETTINGS).close()
+    SampleFile(file, SETTINGS).close()
     with pytest.raises(EvaluationError) as refused:
-        SampleFile(file, replace(SETTINGS, options=Rules("agentic").recorded()))
-    assert "options.max_calls: 8 -> 4" in str(refused.value)
-    assert "options.limits.wall_seconds: 60.0 -> 30.0" in str(refused.value)
+        SampleFile(file, replace(SETTINGS, episode=EpisodeConfig(max_calls=4, output_bytes=1000)))
+    assert "episode.max_calls: 8 -> 4" in str(refused.value)
+    assert "episode.output_bytes: 16777216 -> 1000" in str(refused.value)
 
 
 def test_answers_from_before_texts_were_kept_are_refused(tmp_path: Path) -> None:

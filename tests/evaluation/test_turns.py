@@ -9,10 +9,19 @@ from pathlib import Path
 import pytest
 
 from rtl_agent.backends.connect import Connection
-from rtl_agent.envs.refine import RefineConfig
-from rtl_agent.evaluation import EvaluationError, ModelSpec, Options, Result, Rules, evaluate, problem_set
+from rtl_agent.envs.episode_config import AGENTIC, REFINE, SINGLE, EpisodeConfig
+from rtl_agent.envs.kinds import resolved, token_budget
+from rtl_agent.evaluation import (
+    EvaluationError,
+    EvaluationOptions,
+    EvaluationResult,
+    ModelSpec,
+    evaluate,
+    play,
+    problem_set,
+)
 from rtl_agent.evaluation.models import open_model
-from rtl_agent.evaluation.play import play
+from rtl_agent.options import BadOption
 from rtl_agent.problems import Kind, Problem, Selection
 from rtl_agent.prompts import Message, estimate_tokens
 from rtl_agent.prompts.messages import TOKENS_AROUND_A_MESSAGE
@@ -31,7 +40,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Scripted]:
 @pytest.fixture(scope="module")
 def workspace_problem() -> Problem:
     """One that is asked as a workspace, and whose reference is known."""
-    problems = problem_set("bundled", Selection(kinds=[Kind.AGENTIC]), env="agentic").problems
+    problems = problem_set("bundled", Selection(kinds=[Kind.AGENTIC]), episode=EpisodeConfig(AGENTIC)).problems
     return next(problem for problem in problems if problem.reference)
 
 
@@ -53,10 +62,12 @@ def turn_of(body: Body) -> int:
     return sum(message["role"] == "assistant" for message in body["messages"])
 
 
-async def run(server: Scripted, source: str, rules: Rules, out: Path, ids: tuple[str, ...] = ()) -> Result:
-    chosen = problem_set(source, Selection(ids=ids), env=rules.env)
+async def run(
+    server: Scripted, source: str, rules: EpisodeConfig, out: Path, ids: tuple[str, ...] = ()
+) -> EvaluationResult:
+    chosen = problem_set(source, Selection(ids=ids), episode=rules)
     spec = ModelSpec("scripted", base_url=server.url)
-    result, _ = await evaluate(spec, chosen, Options(rules, jobs=2), source, out)
+    result, _ = await evaluate(spec, chosen, EvaluationOptions(rules, jobs=2), source, out)
     return result
 
 
@@ -64,9 +75,9 @@ async def test_an_agent_by_text_works_in_a_real_shell(
     server: Scripted, workspace_problem: Problem, tmp_path: Path
 ) -> None:
     server.answer = lambda body: (called("pwd"), writing(workspace_problem), Told("Done."))[turn_of(body)]
-    result = await run(server, "bundled", Rules("agentic"), tmp_path / "out.json", (workspace_problem.id,))
+    result = await run(server, "bundled", EpisodeConfig(AGENTIC), tmp_path / "out.json", (workspace_problem.id,))
     assert (result.whole.passed, result.whole.turns, result.whole.ends) == (1, 3.0, {"answer": 1})
-    assert (result.settings.level, result.is_score) == ("own-tests", True)
+    assert (result.settings.episode.level, result.is_score) == ("own-tests", True)
     told = [message["content"] for message in server.requests[-1]["messages"]]
     assert "execute_bash" in told[0]
     assert "/code" in told[3]
@@ -84,14 +95,14 @@ async def test_an_endpoint_that_takes_no_more_ends_an_episode_and_what_stands_th
 ) -> None:
     """Left out as an error, long episodes would be missing from the score, and they are no random ones."""
     server.answer = lambda body: (writing(workspace_problem), FULL)[turn_of(body)]
-    result = await run(server, "bundled", Rules("agentic"), tmp_path / "agentic.json", (workspace_problem.id,))
+    result = await run(server, "bundled", EpisodeConfig(AGENTIC), tmp_path / "agentic.json", (workspace_problem.id,))
     assert (result.whole.passed, result.whole.ends, result.asked.lost) == (1, {"max_tokens": 1}, ())
     assert result.asked.samples[0].episode.turns[-1].observation == "", "it was not shown any more"
     server.answer = lambda body: wrong(body) if turn_of(body) == 0 else FULL
-    result = await run(server, str(gates), Rules("refine"), tmp_path / "refine.json")
+    result = await run(server, str(gates), EpisodeConfig(REFINE), tmp_path / "refine.json")
     assert (result.whole.passed, result.whole.ends, result.asked.lost) == (0, {"max_tokens": 4}, ())
     server.answer = lambda body: FULL
-    result = await run(server, str(gates), Rules("refine"), tmp_path / "never.json")
+    result = await run(server, str(gates), EpisodeConfig(REFINE), tmp_path / "never.json")
     assert len(result.asked.lost) == 4, "a question that does not fit says nothing of the model"
 
 
@@ -99,33 +110,32 @@ async def test_an_endpoint_that_counts_no_tokens_is_counted_for(server: Scripted
     """A budget with room for the second answer, what was shown before it included, and one without."""
     server.answer = lambda body: replace(wrong(body), counts=False)
     (problem, *_) = problem_set(str(gates), Selection()).problems
-    enough = await run(server, str(gates), Rules("refine", rounds=2), tmp_path / "enough.json", (problem.id,))
+    enough = await run(server, str(gates), EpisodeConfig(REFINE, rounds=2), tmp_path / "enough.json", (problem.id,))
     assert enough.whole.ends == {"max_rounds": 1}
     second = [message["content"] for message in server.requests[1]["messages"]]
     asked_again = sum(estimate_tokens(text) + TOKENS_AROUND_A_MESSAGE for text in second)
-    for tokens, turns in ((asked_again + RefineConfig().turn_tokens, 2.0), (asked_again + 10, 1.0)):
-        rules = Rules("refine", rounds=2, max_conversation=tokens)
+    for tokens, turns in ((asked_again + EpisodeConfig().max_tokens, 2.0), (asked_again + 10, 1.0)):
+        rules = EpisodeConfig(REFINE, rounds=2, episode_tokens=tokens)
         result = await run(server, str(gates), rules, tmp_path / f"{turns}.json", (problem.id,))
         assert (result.whole.ends, result.whole.turns) == ({"max_tokens": 1}, turns)
     assert result.asked.samples[0].usage == {"prompt": 0, "answer": 0}, "a guess is not told as a count"
 
 
-async def test_a_later_answer_is_as_long_as_the_conversation_may_become(
+async def test_every_answer_may_be_as_long_as_the_first_or_is_not_asked_for(
     server: Scripted, gates: Path, tmp_path: Path
 ) -> None:
     server.answer = wrong
     (problem, *_) = problem_set(str(gates), Selection()).problems
-    most = 11 + 7 + 700  # what the server says of the question and the first answer, and what is left
-    await run(server, str(gates), Rules("refine", rounds=1, max_conversation=most), tmp_path / "o.json", (problem.id,))
-    first, second = (body["max_tokens"] for body in server.requests)
-    shown = server.requests[1]["messages"][-1]["content"]
-    assert first == Options(Rules()).max_tokens
-    assert second == 700 - estimate_tokens(shown) - TOKENS_AROUND_A_MESSAGE < first
+    for room, turns in ((700, 2), (300, 1)):  # beside what the server says of the question and the first answer
+        server.requests.clear()
+        rules = EpisodeConfig(REFINE, rounds=1, max_tokens=320, episode_tokens=11 + 7 + room)
+        await run(server, str(gates), rules, tmp_path / f"{room}.json", (problem.id,))
+        assert [body["max_tokens"] for body in server.requests] == [320] * turns
 
 
 async def test_what_the_harness_told_is_no_score(server: Scripted, workspace_problem: Problem, tmp_path: Path) -> None:
     server.answer = lambda body: (writing(workspace_problem), Told("Done."))[turn_of(body)]
-    rules = Rules("agentic", level="open")
+    rules = EpisodeConfig(AGENTIC, level="open")
     result = await run(server, "bundled", rules, tmp_path / "out.json", (workspace_problem.id,))
     told = json.loads((tmp_path / "out.json").read_text())
     assert told["is_score"] is False
@@ -137,9 +147,9 @@ async def test_a_model_that_answers_again_is_counted_by_its_last_answer(
     server: Scripted, gates: Path, tmp_path: Path
 ) -> None:
     server.answer = lambda body: wrong(body) if turn_of(body) == 0 else right(body)
-    result = await run(server, str(gates), Rules("refine"), tmp_path / "two.json")
-    assert (result.whole.passed, result.whole.turns, result.settings.level) == (4, 2.0, "feedback")
-    never = await run(server, str(gates), Rules("refine", rounds=0), tmp_path / "one.json")
+    result = await run(server, str(gates), EpisodeConfig(REFINE), tmp_path / "two.json")
+    assert (result.whole.passed, result.whole.turns, result.settings.episode.level) == (4, 2.0, "feedback")
+    never = await run(server, str(gates), EpisodeConfig(REFINE, rounds=0), tmp_path / "one.json")
     assert (never.whole.passed, never.whole.ends) == (0, {"max_rounds": 4})
 
 
@@ -165,7 +175,7 @@ async def test_what_the_last_command_printed_is_watched_too(
 ) -> None:
     server.answer = lambda body: called("echo last words")
     spec, notes = ModelSpec("scripted", base_url=server.url), Notes()
-    options = Options(Rules("agentic", max_turns=1), jobs=1)
+    options = EvaluationOptions(EpisodeConfig(AGENTIC, max_turns=1), jobs=1)
     episode, _ = await play(spec, workspace_problem, options, "bundled", notes, tmp_path / "plays.jsonl")
     assert episode.end_reason == "max_turns"
     assert notes.seen[:3] == ["system", "user", "said"]
@@ -177,7 +187,9 @@ async def test_an_episode_can_be_watched_and_is_kept(server: Scripted, gates: Pa
     (problem, *_) = problem_set(str(gates), Selection()).problems
     spec, notes, out = ModelSpec("scripted", base_url=server.url), Notes(), tmp_path / "kept" / "plays.jsonl"
     for _ in range(2):
-        episode, path = await play(spec, problem, Options(Rules("refine"), jobs=1), str(gates), notes, out)
+        episode, path = await play(
+            spec, problem, EvaluationOptions(EpisodeConfig(REFINE), jobs=1), str(gates), notes, out
+        )
     assert notes.seen == ["system", "user", "said", "saw", "said"] * 2
     assert path == out
     kept = [json.loads(line) for line in out.read_text().splitlines()]
@@ -191,14 +203,14 @@ async def test_the_embedded_model_plays_by_tokens_and_by_text(
 ) -> None:
     """Its weights know nothing, but every episode comes to an end, and both ways ask the same question."""
     monkeypatch.setenv("TINKER_API_KEY", embedded.api_key)
-    chosen = problem_set(str(gates), Selection(), env=env, limit=1)
-    rules = Rules(env, max_turns=2, rounds=1)
+    rules = EpisodeConfig(env, max_turns=2, rounds=1, max_tokens=16)
+    chosen = problem_set(str(gates), Selection(), episode=rules, limit=1)
     asked = []
     for name, spec in {
         "tokens": ModelSpec(STUDENT, backend=str(embedded.base_url)),
         "text": ModelSpec(STUDENT, base_url=f"{embedded.base_url}/v1", api_key_env="TINKER_API_KEY"),
     }.items():
-        options = Options(rules, max_tokens=16, jobs=1)
+        options = EvaluationOptions(rules, jobs=1)
         result, _ = await evaluate(spec, chosen, options, str(gates), tmp_path / f"{name}.json")
         (sample,) = result.asked.samples
         assert sample.episode.end_reason
@@ -209,21 +221,25 @@ async def test_the_embedded_model_plays_by_tokens_and_by_text(
 
 def test_wrong_rules_are_sentences() -> None:
     for sentence, wishes in {
-        "--env chat: choose from single, refine, agentic": {"env": "chat"},
-        "--level open: --env single has spec": {"level": "open"},
-        "--level all: --env agentic has spec, own-tests, feedback, open": {"env": "agentic", "level": "all"},
-        "--counted first: choose from best, last": {"env": "refine", "counted": "first"},
+        "env=chat: choose from single, refine, agentic": {"kind": "chat"},
+        "level=open: env=single has spec": {"level": "open"},
+        "level=all: choose from spec, own-tests, feedback, open": {"kind": AGENTIC, "level": "all"},
+        "refine_reward=first: choose from best, last": {"kind": REFINE, "refine_reward": "first"},
+        "system=polite: choose from default": {"system": "polite"},
     }.items():
-        with pytest.raises(EvaluationError) as caught:
-            Rules(**wishes)
+        with pytest.raises(BadOption) as caught:
+            resolved(EpisodeConfig(**wishes))  # type: ignore[arg-type]
         assert sentence in str(caught.value)
 
 
 def test_prompts_and_answers_share_one_budget() -> None:
-    assert Rules("agentic", max_conversation=1000).budget(4096) == 1000
-    assert Rules("refine", max_conversation=9000).budget(4096) == 4096
-    assert Rules("single", max_conversation=1000).budget(4096) == 4096, "a single answer is no conversation"
-    assert Rules("agentic").budget(None) is None
+    def tokens(kind: str, episode_tokens: int, context: int | None) -> int | None:
+        return token_budget(EpisodeConfig(kind, episode_tokens=episode_tokens), context).total
+
+    assert tokens(AGENTIC, 1000, 4096) == 1000
+    assert tokens(REFINE, 9000, 4096) == 4096
+    assert tokens(SINGLE, 1000, 4096) == 4096, "a single answer is no conversation"
+    assert tokens(AGENTIC, 0, None) is None
 
 
 async def test_an_answer_longer_than_the_context_is_refused(
@@ -235,9 +251,13 @@ async def test_an_answer_longer_than_the_context_is_refused(
         pass
     with pytest.raises(EvaluationError, match="4096 tokens in all"):
         await evaluate(
-            spec, problem_set(str(gates), Selection()), Options(max_tokens=4096), str(gates), tmp_path / "out.json"
+            spec,
+            problem_set(str(gates), Selection()),
+            EvaluationOptions(EpisodeConfig(max_tokens=4096)),
+            str(gates),
+            tmp_path / "out.json",
         )
-    short = Options(Rules("refine", max_conversation=100), max_tokens=100)
+    short = EvaluationOptions(EpisodeConfig(REFINE, episode_tokens=100, max_tokens=100))
     with pytest.raises(EvaluationError, match="100 tokens in all"):
         await evaluate(spec, problem_set(str(gates), Selection()), short, str(gates), tmp_path / "out.json")
 
@@ -247,7 +267,7 @@ async def test_a_model_that_calls_no_tools_is_refused_in_a_sentence(
 ) -> None:
     monkeypatch.setenv("TINKER_API_KEY", embedded.api_key)
     spec = ModelSpec(STUDENT, backend=str(embedded.base_url), renderer="role_colon")
-    chosen = problem_set(str(gates), Selection(), env="agentic", limit=1)
-    options = Options(Rules("agentic"), max_tokens=16, jobs=1)
+    chosen = problem_set(str(gates), Selection(), episode=EpisodeConfig(AGENTIC), limit=1)
+    options = EvaluationOptions(EpisodeConfig(AGENTIC, max_tokens=16), jobs=1)
     with pytest.raises(EvaluationError, match="no tool calls are known"):
         await evaluate(spec, chosen, options, str(gates), tmp_path / "out.json")

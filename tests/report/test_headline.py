@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from rtl_agent.report import write_report
-from rtl_agent.report.charts import Chart, Line, first_tenth, last_tenth
+from rtl_agent.report.charts import Chart, Line
 from rtl_agent.report.draw import draw
 from rtl_agent.report.headline import title
 from rtl_agent.report.markup import duration
-from rtl_agent.runs import RunWriter, read_run
+from rtl_agent.runs import RunWriter, first_tenth, last_tenth, read_run
 from tests.report.example_run import add_step, asked
 from tests.report.test_report import Page
 

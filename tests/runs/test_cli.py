@@ -49,7 +49,7 @@ def test_a_broken_run_does_not_hide_the_others(tmp_path: Path) -> None:
     (tmp_path / "bad" / "metrics.jsonl").write_text("nonsense\n")
     done = rtl_agent("runs", "list", ".", folder=tmp_path)
     assert "good" in done.stdout
-    assert "metrics.jsonl:1 is not JSON" in done.stderr
+    assert "metrics.jsonl:1 is not valid JSON" in done.stderr
 
 
 def test_show_by_name_and_by_path(folder: Path) -> None:
@@ -76,6 +76,17 @@ def test_show_tells_the_exam_where_there_was_one(folder: Path, tmp_path: Path) -
     assert as_json("runs", "show", run, folder=folder)["exam"] == {}
 
 
+def test_show_and_compare_lead_with_the_results(folder: Path) -> None:
+    shown = rtl_agent("runs", "show", "low", folder=folder).stdout
+    lines = [line.split("  ")[0] for line in shown.splitlines()]
+    assert lines.index("reward") < lines.index("pass rate") < lines.index("options") < lines.index("metrics")
+    compared = rtl_agent("runs", "compare", "low", "high", folder=folder).stdout
+    lines = [line.split("  ")[0] for line in compared.splitlines()]
+    assert (
+        lines.index("reward") < lines.index("pass rate") < lines.index("options that differ") < lines.index("metrics")
+    )
+
+
 def test_compare(folder: Path) -> None:
     assert "+0.1" in rtl_agent("runs", "compare", "low", "high", folder=folder).stdout
     compared = as_json("runs", "compare", "low", "high", folder=folder)
@@ -95,6 +106,10 @@ def test_what_is_not_there_is_a_sentence(folder: Path, command: tuple[str, ...])
     assert done.returncode == 2
     assert "there is no" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_run_of_nearly_that_name_is_suggested(folder: Path) -> None:
+    assert "there is no run hgh (did you mean high?)" in rtl_agent("runs", "show", "hgh", folder=folder).stderr
 
 
 def test_sparkline() -> None:

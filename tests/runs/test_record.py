@@ -60,7 +60,7 @@ def test_a_run_of_tinker_cookbook(tmp_path: Path) -> None:
 def test_a_bad_line_that_is_not_the_last_is_named(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
     (tmp_path / "metrics.jsonl").write_text('{"step": 0}\nnonsense\n{"step": 2}\n')
-    with pytest.raises(RunError, match=r"metrics\.jsonl:2 is not JSON"):
+    with pytest.raises(RunError, match=r"metrics\.jsonl:2 is not valid JSON"):
         read_run(tmp_path)
 
 
@@ -97,7 +97,7 @@ EPISODE = Episode(
     sampled_tokens=(3, 4),
     text="module m; endmodule",
     stop_reason="stop",
-    grade=json.loads(json.dumps(GRADE.to_json())),
+    grade=GRADE,
     reward=0.4,
     reward_parts={"format": 0.1, "syntax": 0.3},
     diagnostics=("a line",),

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rtl_agent.envs import tokenizer_for
+from rtl_agent.envs.tokenizers import tokenizer_for
 from rtl_agent.teachers.alignment import Chunk, Covering, align, chunk_scores
 from rtl_agent.teachers.byte_vocabulary import ByteVocabulary
 from tests.envs.vocabularies import gpt_oss, qwen3

@@ -10,7 +10,9 @@ import tinker
 from rich.console import Console
 
 from rtl_agent.backends.connect import Connection, connect
-from rtl_agent.envs import prompt_for, renderer_for, tokenizer_for
+from rtl_agent.envs.prompt import prompt_for
+from rtl_agent.envs.renderers import renderer_for
+from rtl_agent.envs.tokenizers import tokenizer_for
 from rtl_agent.problems import load_problems
 from rtl_agent.training.config import STUDENT, TEACHER
 from rtl_agent.training.parse import parse

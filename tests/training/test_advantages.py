@@ -7,12 +7,12 @@ from tinker_cookbook.completers import TokensWithLogprobs
 from tinker_cookbook.rl.data_processing import trajectory_to_data
 from tinker_cookbook.rl.types import Trajectory, Transition
 
-from rtl_agent.envs import Episode
 from rtl_agent.problems import Problem, load_problems
+from rtl_agent.runs.episode import Episode
 from rtl_agent.teachers import Advice, TopK
 from rtl_agent.training.advantages import Signal, array, discounted, lesson_of, prefix_weights
-from rtl_agent.training.group import Group, Rollout
 from rtl_agent.training.metrics import policy_metrics
+from rtl_agent.training.rollouts import Group, Rollout
 
 PROMPT = [5, 6, 7]
 ANSWER = [8, 9]
@@ -27,7 +27,7 @@ def rollout(problem: Problem, reward: float, logprobs: tuple[float, ...], advice
     action = TokensWithLogprobs(ANSWER[: len(logprobs)], list(logprobs))
     observation = tinker.ModelInput.from_ints(PROMPT)
     trajectory = Trajectory([Transition(observation, action, reward, True)], tinker.ModelInput.empty())
-    episode = Episode(problem.id, problem.family, (), tuple(PROMPT), tuple(action.tokens), "", "stop", {}, reward)
+    episode = Episode(problem.id, problem.family, (), tuple(PROMPT), tuple(action.tokens), "", "stop", None, reward)
     data = tuple(trajectory_to_data(trajectory, 0.0))
     return Rollout(episode.with_logprobs(logprobs), trajectory, data, (advice,) if advice else ())
 
@@ -62,7 +62,7 @@ def test_of_several_turns_only_sampled_tokens_bear_advice_and_reward(problem: Pr
     second = Transition(tinker.ModelInput.from_ints([5, 6, 7, 8, 9, 9, 9]), TokensWithLogprobs([10], [-3.0]), 1.0, True)
     trajectory = Trajectory([first, second], tinker.ModelInput.empty())
     (datum,) = trajectory_to_data(trajectory, 0.0)
-    episode = Episode(problem.id, problem.family, (), (5, 6), (7, 8, 10), "", "stop", {}, 1.0)
+    episode = Episode(problem.id, problem.family, (), (5, 6), (7, 8, 10), "", "stop", None, 1.0)
     advice = Advice((0.0, -8.0, -2.0, -4.0, -8.0, -8.0, -8.0, -1.0))
     group = Group(problem, (Rollout(episode, trajectory, (datum,), (advice,)),))
     lesson = lesson_of(group, Signal(kl_penalty_coef=1.0))

@@ -8,7 +8,8 @@ import pytest
 import tinker
 
 from rtl_agent.backends.connect import Connection
-from rtl_agent.envs.agentic import AgenticGroupBuilder
+from rtl_agent.envs.env import ProblemGroupBuilder
+from rtl_agent.envs.episode_config import AGENTIC, EpisodeConfig
 from rtl_agent.problems import Kind, Problem, load_problems
 from rtl_agent.runs import read_run
 from rtl_agent.training.config import STUDENT
@@ -32,7 +33,7 @@ def calling(server: Connection) -> str:
 
 
 def _shown(problem: Problem) -> tinker.Datum:
-    builder = AgenticGroupBuilder(problem, 1, STUDENT, "rtl_agent", "short")
+    builder = ProblemGroupBuilder(problem, 1, STUDENT, "rtl_agent", EpisodeConfig(AGENTIC))
     asked = list(builder.prompt().tokens)
     said = builder.renderer.tokenizer.encode(CALL, add_special_tokens=False)
     tokens, weights = [*asked, *said], [0.0] * (len(asked) - 1) + [1.0] * len(said)

@@ -2,9 +2,10 @@
 
 import pytest
 
+from rtl_agent.envs.rollout import seed_of
 from rtl_agent.training.clock import Clock, union_length
-from rtl_agent.training.schedule import learning_rate
-from rtl_agent.training.seeds import seed_of
+from rtl_agent.training.config import OptimConfig, Schedule
+from rtl_agent.training.student import learning_rate
 
 
 def test_time_in_which_anything_goes_on_counts_once() -> None:
@@ -24,8 +25,8 @@ def test_a_clock_tells_every_kind_and_what_overlapped() -> None:
 
 
 def test_the_learning_rate_rises_then_falls() -> None:
-    def rate(step: int, schedule: str) -> float:
-        return learning_rate(step, 10, peak=1.0, schedule=schedule, warmup=2)  # type: ignore[arg-type]
+    def rate(step: int, schedule: Schedule) -> float:
+        return learning_rate(step, 10, OptimConfig(learning_rate=1.0, lr_schedule=schedule, warmup_steps=2))
 
     assert rate(0, "linear") == pytest.approx(1 / 3)
     assert rate(2, "linear") == 1.0

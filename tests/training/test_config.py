@@ -19,7 +19,7 @@ from rtl_agent.training.config import (
     to_json,
 )
 from rtl_agent.training.errors import BadConfig
-from rtl_agent.training.parse import EARLIER_START, choose, choose_new, choose_resumed, from_json, parse
+from rtl_agent.training.parse import EARLIER_START, choose, choose_new, choose_resumed, configure, from_json, parse
 from rtl_agent.training.plan import help_text, plan, presets_text
 from rtl_agent.training.presets import PRESETS
 
@@ -95,6 +95,16 @@ def test_bounds_hold_in_python_as_on_the_command_line() -> None:
 def test_python_and_the_command_line_make_the_same_configuration() -> None:
     by_hand = Config(mode="rl", model=ModelConfig(student="Qwen/Qwen3-8B", backend="tinker"))
     assert by_hand == parse("rl", ["model_name=Qwen/Qwen3-8B", "model.backend=tinker"])
+
+
+def test_flat_names_work_in_python_too() -> None:
+    made = configure("distill", preset="demo", max_steps=4, test_coef=None, kl_penalty_coef=1)
+    assert made == parse("distill", ["preset=demo", "max_steps=4", "kl_penalty_coef=1"])
+    assert configure("rl", model_name="Qwen/Qwen3-8B") == parse("rl", ["model_name=Qwen/Qwen3-8B"])
+    with pytest.raises(BadConfig, match="max_steps='4' is not a value of that option"):
+        configure("rl", max_steps="4")
+    with pytest.raises(BadConfig, match="did you mean max_steps"):
+        configure("rl", max_step=4)
 
 
 @pytest.mark.parametrize("mode", MODES)

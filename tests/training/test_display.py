@@ -4,7 +4,7 @@ import io
 
 from rich.console import Console
 
-from rtl_agent.training.display import Display, curve
+from rtl_agent.training.monitor import Display, curve
 
 STEP = {"env/all/reward/total": 0.4, "env/all/pass_rate": 0.25, "teacher_kl": 1.5, "time/total": 2.0}
 

@@ -2,23 +2,22 @@
 
 import pytest
 
-from rtl_agent.envs.agentic.builder import AgenticGroupBuilder
-from rtl_agent.envs.refine import RefineGroupBuilder
+from rtl_agent.envs.env import ProblemGroupBuilder
 from rtl_agent.problems import load_problems
-from rtl_agent.training.environments import builder_for
 from rtl_agent.training.parse import parse
+
+
+def builder(*words: str) -> ProblemGroupBuilder:
+    config = parse("rl", words)
+    return ProblemGroupBuilder(load_problems("bundled")[0], 1, config.student, "rtl_agent", config.episode, 4096)
 
 
 @pytest.mark.parametrize("env", ["refine", "agentic"])
 def test_the_first_prompt_leaves_room_for_a_turn_within_the_episode(env: str) -> None:
-    config = parse("rl", [f"env={env}", "episode_tokens=1000", "max_tokens=300"])
-    builder = builder_for(config, load_problems("bundled")[0], "rtl_agent", 4096)
-    assert isinstance(builder, RefineGroupBuilder | AgenticGroupBuilder)
-    assert (builder.max_prompt_tokens, builder.config.max_tokens, builder.config.turn_tokens) == (700, 1000, 300)
+    budget = builder(f"env={env}", "episode_tokens=1000", "max_tokens=300").budget
+    assert (budget.prompt, budget.total, budget.turn) == (700, 1000, 300)
 
 
-def test_without_a_budget_the_context_is_the_limit() -> None:
-    problem = load_problems("bundled")[0]
-    for env in ("single", "refine", "agentic"):
-        config = parse("rl", [f"env={env}", "max_tokens=300"])
-        assert builder_for(config, problem, "rtl_agent", 4096).max_prompt_tokens == 3796
+@pytest.mark.parametrize("env", ["single", "refine", "agentic"])
+def test_without_a_budget_the_context_is_the_limit(env: str) -> None:
+    assert builder(f"env={env}", "max_tokens=300").budget.prompt == 3796

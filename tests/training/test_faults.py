@@ -12,18 +12,18 @@ import pytest
 from rich.console import Console
 
 from rtl_agent.backends.connect import Connection
-from rtl_agent.envs import SingleShotGroupBuilder, live_grader
+from rtl_agent.envs.env import ProblemGroupBuilder, live_grader
+from rtl_agent.envs.rollout import Policy
 from rtl_agent.grading import Grade, Grader
 from rtl_agent.grading.executors import GradeJob, LocalExecutor
 from rtl_agent.grading.executors.job import error_grade
 from rtl_agent.problems import load_problems
 from rtl_agent.teachers import Teacher
 from rtl_agent.training.advantages import Signal, lesson_of
-from rtl_agent.training.clock import Clock
 from rtl_agent.training.config import STUDENT, TEACHER
 from rtl_agent.training.errors import BackendGone, BadConfig, LossNotFinite, TrainingError
 from rtl_agent.training.parse import parse
-from rtl_agent.training.rollouts import Policy, play_group
+from rtl_agent.training.rollouts import play_group
 from rtl_agent.training.start import start
 from tests.training.conftest import RunIn
 
@@ -43,7 +43,7 @@ async def test_a_group_that_cannot_be_graded_leaves_with_all_that_belongs_to_it(
     server: Connection, gates: Path, taught: str
 ) -> None:
     student = await server.service.create_training_client_from_state_async(taught)
-    policy = Policy(await student.save_weights_and_get_sampling_client_async(), 48, 1.0, 7, Clock())
+    policy = Policy(await student.save_weights_and_get_sampling_client_async(), 48, 1.0, 7)
     teacher = Teacher(await server.service.create_sampling_client_async(base_model=TEACHER), TEACHER)
     executor = NeverGrades(jobs=1, timeout_seconds=60)
     groups = []
@@ -51,7 +51,7 @@ async def test_a_group_that_cannot_be_graded_leaves_with_all_that_belongs_to_it(
         async with Grader(executor=executor, timeout_seconds=60) as grader:
             with live_grader(grader):
                 for problem in load_problems(str(gates)):
-                    builder = SingleShotGroupBuilder(problem, GROUP, STUDENT, "rtl_agent", "short")  # as it was taught
+                    builder = ProblemGroupBuilder(problem, GROUP, STUDENT, "rtl_agent")
                     groups.append(await play_group(builder, policy, teacher))
     finally:
         await executor.aclose()

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from rtl_agent.grading import RewardWeights
+from rtl_agent.grading import REWARD_TERMS, RewardWeights
 from rtl_agent.training.config import warnings
 from rtl_agent.training.errors import BadConfig
 from rtl_agent.training.parse import parse
@@ -38,6 +38,20 @@ def test_the_seed_experiments_are_as_they_were_run() -> None:
     assert (optim.batch_size, optim.group_size, optim.max_steps, config.episode.max_tokens) == (1, 1, 1, 4096)
     assert (config.objective.kl_penalty_coef, config.model.lora_rank, optim.learning_rate) == (1.0, 32, 1e-4)
     assert config.grading.weights() == RewardWeights(format=0.1, interface=0.0, syntax=0.3, tests=1.0)
+
+
+def test_reward_terms_go_over_a_preset() -> None:
+    @REWARD_TERMS.register("silence")
+    def silence(submission: object) -> float:
+        return 1.0
+
+    try:
+        weights = parse("rl", ["reward=staged,silence=-0.5", "test_coef=2"]).grading.weights()
+        assert (weights.terms, weights.tests, weights.format) == ((("silence", -0.5),), 2.0, 0.1)
+        with pytest.raises(BadConfig, match="did you mean silence"):
+            parse("rl", ["reward=staged,silense=-0.5"])
+    finally:
+        REWARD_TERMS.unregister("silence")
 
 
 def test_single_weights_replace_those_of_the_preset() -> None:

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from rtl_agent.training.together import together
+from rtl_agent.envs.rollout import gather_or_cancel
 
 
 async def test_results_are_in_their_order() -> None:
@@ -12,8 +12,8 @@ async def test_results_are_in_their_order() -> None:
         await asyncio.sleep(0.01 * (3 - number))
         return number
 
-    assert await together(late(number) for number in range(3)) == [0, 1, 2]
-    assert await together([]) == []
+    assert await gather_or_cancel(late(number) for number in range(3)) == [0, 1, 2]
+    assert await gather_or_cancel([]) == []
 
 
 async def test_when_one_fails_or_all_are_cancelled_none_goes_on() -> None:
@@ -31,10 +31,10 @@ async def test_when_one_fails_or_all_are_cancelled_none_goes_on() -> None:
         raise ValueError("the server is gone")
 
     with pytest.raises(ValueError, match="gone"):
-        await together([long(), fails(), long()])
+        await gather_or_cancel([long(), fails(), long()])
     assert ended == ["long", "long"]
 
-    whole = asyncio.ensure_future(together([long()]))
+    whole = asyncio.ensure_future(gather_or_cancel([long()]))
     await asyncio.sleep(0.01)
     whole.cancel()
     with pytest.raises(asyncio.CancelledError):

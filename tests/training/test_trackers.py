@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from rtl_agent.training.errors import BadConfig
+from rtl_agent.training.monitor import Trackers
 from rtl_agent.training.parse import parse
-from rtl_agent.training.trackers import Trackers
 
 
 def stand_in(fails_at: int | None = None) -> SimpleNamespace:
@@ -48,7 +48,7 @@ def test_a_tracker_that_fails_is_said_once(monkeypatch: pytest.MonkeyPatch) -> N
     trackers = Trackers(parse("rl", ["wandb_project=arbiters"]), "run-1", {})
     assert [trackers.log(step, {}) for step in (0, 1, 2)] == [
         [],
-        ["wandb failed and is left out from now on: the service is away"],
+        ["wandb failed and gets no more metrics: the service is away"],
         [],
     ]
 

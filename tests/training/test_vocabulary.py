@@ -2,10 +2,10 @@
 
 import pytest
 
-from rtl_agent.envs import tokenizer_for
+from rtl_agent.envs.tokenizers import tokenizer_for
 from rtl_agent.training.config import STUDENT, TEACHER
 from rtl_agent.training.errors import BadConfig
-from rtl_agent.training.vocabulary import check_same_vocabulary
+from rtl_agent.training.models import check_same_vocabulary
 from tests.envs.vocabularies import qwen3
 
 

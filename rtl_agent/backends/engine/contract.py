@@ -4,7 +4,7 @@ An engine call computes in the caller's thread and returns when done. The wire c
 in submission order; `sample` and `score` come from another thread at the same time and see only immutable snapshots.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +21,10 @@ LossName = Literal["cross_entropy", "importance_sampling", "ppo", "cispo", "dro"
 
 class EngineError(Exception):
     """What was asked cannot be done; the message is for the person who asked."""
+
+
+class UnknownModel(EngineError):
+    """There is no model or checkpoint of that name."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,18 @@ class SampleRequest:
 
 
 @dataclass(frozen=True)
+class SampledToken:
+    """One token as soon as it is sampled, for those who stream."""
+
+    token: int
+    logprob: float
+    topk: Sequence[tuple[int, float]] = ()
+
+
+OnToken = Callable[[SampledToken], None]
+
+
+@dataclass(frozen=True)
 class SampledSequence:
     """Logprobs are those of temperature 1 over the whole vocabulary, as the trainer computes them."""
 
@@ -109,13 +125,15 @@ class ScoreRequest:
     """Logprobs of a prompt's own tokens. `last` limits the answer to the last tokens; None means all.
 
     `then`: also sample one token after the prompt, from the same forward pass. The SDK's compute_logprobs asks for
-    both, and a second pass over the prompt would double a teacher's work. Only how it chooses counts, not its prompt.
+    both, and a second pass over the prompt would double a teacher's work. Only its sampling options count, not its
+    prompt. `ranks`: also the rank of each token among the whole vocabulary, 1 for the most likely.
     """
 
     tokens: Sequence[int]
     topk: int = 0
     last: int | None = None
     then: SampleRequest | None = None
+    ranks: bool = False
 
 
 @dataclass(frozen=True)
@@ -125,17 +143,24 @@ class Score:
     logprobs: Sequence[float | None]
     topk: Sequence[Sequence[tuple[int, float]] | None] = ()
     then: SampledSequence | None = None  # None: the engine leaves it to `Snapshot.sample`
+    ranks: Sequence[int | None] = ()
 
 
 class Snapshot(Protocol):
-    """Frozen weights that can be sampled from. Freed by `close`; sampling after that is an EngineError."""
+    """Weights that no longer change, to sample from. Freed by `close`; sampling after that is an EngineError."""
 
     base: str
 
-    def sample(self, request: SampleRequest) -> "Future[SampledSequence]":
-        """Queued at once; runs together with whatever else is queued. A bad request is a future that has failed."""
+    def sample(self, request: SampleRequest, on_token: OnToken | None = None) -> "Future[SampledSequence]":
+        """Queued at once; runs together with whatever else is queued. A bad request is a future that has failed.
 
-    def score(self, request: ScoreRequest) -> "Future[Score]": ...
+        Cancelling the future ends the sample, at its next token if it is running. `on_token` is called from a thread
+        of the engine's for every token in order, all of them before the future is done; it returns at once and never
+        raises. An engine that samples in larger steps may call it late.
+        """
+
+    def score(self, request: ScoreRequest) -> "Future[Score]":
+        """Like `sample`, for the tokens of the prompt itself."""
 
     def close(self) -> None: ...
 

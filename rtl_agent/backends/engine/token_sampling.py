@@ -14,6 +14,9 @@ from rtl_agent.backends.engine.contract import EngineError, SampleRequest
 
 Words = NDArray[np.uint64]
 
+# Below it logits divided by a float32 temperature overflow; the distribution is a point long before.
+GREEDY_BELOW = 1e-6
+
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -64,8 +67,8 @@ class TokenSampler:
 
     def set_options(self, row: int, request: SampleRequest) -> None:
         self._seeds[row] = seed_word(request.seed)
-        self._greedy[row] = request.temperature == 0
-        self._temperature[row] = request.temperature or 1.0
+        self._greedy[row] = request.temperature < GREEDY_BELOW
+        self._temperature[row] = 1.0 if request.temperature < GREEDY_BELOW else request.temperature
         self._top_k[row] = self._vocabulary if request.top_k == -1 else min(request.top_k, self._vocabulary)
         self._top_p[row] = request.top_p
 

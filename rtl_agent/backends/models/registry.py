@@ -15,7 +15,7 @@ from pathlib import Path
 from huggingface_hub import snapshot_download
 from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 
-from rtl_agent.backends.engine.contract import EngineError
+from rtl_agent.backends.engine.contract import EngineError, UnknownModel
 from rtl_agent.backends.engine.qwen3.config import ModelConfig
 
 SHIPPED = Path(__file__).parent
@@ -45,12 +45,12 @@ def own_config(name: str) -> ModelConfig:
 def model_directory(name: str) -> Path:
     if name in CONFIGS:
         return _own(name)
-    if Path(name).is_dir():
-        return Path(name)
     try:
+        if name and Path(name).is_dir():
+            return Path(name)
         return Path(snapshot_download(name, local_files_only=True))
-    except (LocalEntryNotFoundError, HFValidationError):
-        raise EngineError(
+    except (LocalEntryNotFoundError, HFValidationError, OSError, ValueError):  # a name may be any text, from a request
+        raise UnknownModel(
             f"There is no model {name!r}: it is neither one of {', '.join(OWN)}, nor a directory, nor a model in the "
             "local Hugging Face cache (`hf download NAME` puts one there)."
         ) from None

@@ -14,7 +14,7 @@ from rtl_agent.backends.engine.contract import Engine, EngineError
 from rtl_agent.backends.server.checkpoint_routes import CheckpointRoutes
 from rtl_agent.backends.server.errors import RequestError
 from rtl_agent.backends.server.http import Handler, Route, error_response
-from rtl_agent.backends.server.openai_routes import OpenAIRoutes
+from rtl_agent.backends.server.openai_api.routes import OpenAIRoutes
 from rtl_agent.backends.server.process import KEY_PREFIX
 from rtl_agent.backends.server.service import Service
 from rtl_agent.backends.server.sessions import SILENT_SECONDS

@@ -19,7 +19,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
-from rtl_agent.backends.engine.contract import EngineError, Lora
+from rtl_agent.backends.engine.contract import EngineError, Lora, UnknownModel
 
 Kind = Literal["weights", "sampler_weights"]
 KINDS: tuple[Kind, ...] = ("weights", "sampler_weights")
@@ -118,7 +118,7 @@ class CheckpointStore:
         try:
             fields = json.loads((self._folder(where) / CURRENT).read_text())
         except FileNotFoundError:
-            raise EngineError(f"there is no checkpoint {where.path} on this server") from None
+            raise UnknownModel(f"there is no checkpoint {where.path} on this server") from None
         return Checkpoint(where, **fields)
 
     def directory(self, where: Address) -> Path:

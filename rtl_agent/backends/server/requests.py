@@ -143,4 +143,4 @@ def read(body: bytes, kind: type[BodyType]) -> BodyType:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"])
         why = f"{where}: {first['msg']}" if where else first["msg"]
-        raise bad_request(f"the body is not a valid {kind.__name__}: {why}") from error
+        raise bad_request(f"the body is not a valid {kind.__name__}: {why}", param=where or None) from error

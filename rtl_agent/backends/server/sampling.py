@@ -1,9 +1,10 @@
-"""One sample request: what the engine is asked for, and the protobuf answer."""
+"""One sample request of the Tinker API: what the engine is asked for, and the protobuf payload."""
 
 import asyncio
 import hashlib
 import secrets
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from tinker.proto import tinker_public_pb2 as pb
@@ -19,23 +20,26 @@ from rtl_agent.backends.engine.contract import (
 )
 from rtl_agent.backends.server import requests
 from rtl_agent.backends.server.futures import PROTOBUF, Payload
-from rtl_agent.backends.server.tensors import check_vocabulary
 
 NO_LOGPROB = -99999.0  # the SDK's mark for a place of a top-k matrix that holds nothing
 
 
 async def sample(body: requests.SampleBody, snapshot: Snapshot, model: ModelInfo) -> Payload:
     asked = _sample_requests(body, model)
-    score = _score_request(body, asked)
-    if score and score.then:
-        scored = await asyncio.wrap_future(snapshot.score(score))
-        one = scored.then
-        if one is None:
-            one = await _sampled(snapshot, asked[0])
-        return _answer(body, [one], scored)
+    return _payload(body, *await sample_and_score(snapshot, asked, _score_request(body, asked)))
+
+
+async def sample_and_score(
+    snapshot: Snapshot, asked: Sequence[SampleRequest], score: ScoreRequest | None
+) -> tuple[list[SampledSequence], Score | None]:
+    """Samples after a prompt and, if `score`, the prompt's own logprobs. One token after it needs no second pass."""
+    one_token = len(asked) == 1 and asked[0].max_tokens == 1 and not asked[0].topk_logprobs
+    if score and one_token:
+        scored = await asyncio.wrap_future(snapshot.score(replace(score, then=asked[0])))
+        return [scored.then or await _sampled(snapshot, asked[0])], scored
     scoring = asyncio.wrap_future(snapshot.score(score)) if score else None
     samples = await asyncio.gather(*[_sampled(snapshot, request) for request in asked])
-    return _answer(body, samples, await scoring if scoring else None)
+    return samples, await scoring if scoring else None
 
 
 async def _sampled(snapshot: Snapshot, request: SampleRequest) -> SampledSequence:
@@ -56,12 +60,11 @@ def _sample_requests(body: requests.SampleBody, model: ModelInfo) -> list[Sample
             f"which is {model.context}"
         )
     tokens, texts = _stops(fields.stop, model)
-    seed = secrets.randbits(62) if fields.seed is None else fields.seed
     return [
         SampleRequest(
             prompt=prompt,
             max_tokens=max_tokens,
-            seed=_seed_of(seed, index),
+            seed=seed,
             temperature=fields.temperature,
             top_k=fields.top_k,
             top_p=fields.top_p,
@@ -69,13 +72,15 @@ def _sample_requests(body: requests.SampleBody, model: ModelInfo) -> list[Sample
             stop_texts=texts,
             topk_logprobs=body.topk_sample_logprobs,
         )
-        for index in range(body.num_samples)
+        for seed in request_seeds(fields.seed, body.num_samples)
     ]
 
 
-def _seed_of(seed: int, index: int) -> int:
-    """Samples of one request differ, and the same request with the same seed repeats them."""
-    return int.from_bytes(hashlib.blake2b(f"{seed}/{index}".encode(), digest_size=7).digest(), "big")
+def request_seeds(seed: int | None, count: int) -> list[int]:
+    """One for each sample of a request: they differ, and the same request with the same seed repeats them."""
+    base = secrets.randbits(62) if seed is None else seed
+    words = (hashlib.blake2b(f"{base}/{index}".encode(), digest_size=7) for index in range(count))
+    return [int.from_bytes(word.digest(), "big") for word in words]
 
 
 def _prompt(prompt: requests.Prompt, model: ModelInfo) -> list[int]:
@@ -84,8 +89,15 @@ def _prompt(prompt: requests.Prompt, model: ModelInfo) -> list[int]:
     tokens = [token for chunk in prompt.chunks for token in chunk.tokens]
     if not tokens:
         raise EngineError("the prompt is empty: at least one token is needed to sample after")
-    check_vocabulary(np.asarray(tokens, dtype=np.int64), "the prompt", model)
+    check_prompt_tokens(tokens, model)
     return tokens
+
+
+def check_prompt_tokens(tokens: Sequence[int], model: ModelInfo) -> None:
+    """In plain Python: a JSON body may have integers that no array holds."""
+    wrong = next((token for token in tokens if not 0 <= token < model.vocabulary), None)
+    if wrong is not None:
+        raise EngineError(f"the prompt has token {wrong}; the vocabulary of {model.name} has {model.vocabulary} tokens")
 
 
 def _stops(stop: str | list[int] | list[str] | None, model: ModelInfo) -> tuple[frozenset[int], tuple[str, ...]]:
@@ -106,11 +118,10 @@ def _score_request(body: requests.SampleBody, asked: Sequence[SampleRequest]) ->
     prompt, last = asked[0].prompt, body.prompt_logprobs_last_n
     if last is not None and last > len(prompt) - 1:
         raise EngineError(f"prompt_logprobs_last_n is {last}; this prompt has {len(prompt) - 1} logprobs")
-    one_token = len(asked) == 1 and asked[0].max_tokens == 1 and not body.topk_sample_logprobs
-    return ScoreRequest(prompt, body.topk_prompt_logprobs, last, asked[0] if one_token else None)
+    return ScoreRequest(prompt, body.topk_prompt_logprobs, last)
 
 
-def _answer(body: requests.SampleBody, samples: Sequence[SampledSequence], score: Score | None) -> Payload:
+def _payload(body: requests.SampleBody, samples: Sequence[SampledSequence], score: Score | None) -> Payload:
     response = pb.SampleResponse()
     for one in samples:
         sequence = response.sequences.add(

@@ -121,6 +121,16 @@ class Service:
         self.samplers.add(sampler)  # opened by its first user, so that two at once open one
         return sampler
 
+    async def open_named(self, model: str) -> SamplingSession:
+        """`named_sampler`, loaded. A name that cannot be loaded is forgotten: any text may come as a name."""
+        sampler = self.named_sampler(model)
+        try:
+            await self.samplers.open(sampler)
+        except Exception:
+            self.samplers.forget(sampler)
+            raise
+        return sampler
+
     def _sampler(self, sampler_id: str, session_id: str, base: str, path: str | None) -> SamplingSession:
         if path is None:
             return SamplingSession(sampler_id, session_id, base, load=lambda: self.engine.base_snapshot(base))

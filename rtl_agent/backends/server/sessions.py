@@ -134,6 +134,11 @@ class SamplingSessions:
             if not sampler.in_use:
                 _free(sampler)
 
+    def forget(self, sampler: SamplingSession) -> None:
+        """Unless it is loaded, or its owner is another by now."""
+        if sampler.snapshot is None and self._samplers.get(sampler.id) is sampler:
+            del self._samplers[sampler.id]
+
     def drop_session(self, session_id: str) -> None:
         for sampler in self.of_session(session_id):
             del self._samplers[sampler.id]

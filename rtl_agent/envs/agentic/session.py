@@ -1,25 +1,30 @@
-"""An agentic episode without tokens: turns in, observations out, and at its end the grade of what stands there."""
+"""An agent with a shell: calls are run in a workspace, and at the end what stands there is graded."""
 
 import time
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
 from typing import TypeVar
 
-from rtl_agent.envs.agentic.config import AgenticConfig
-from rtl_agent.envs.agentic.end_reason import EndReason
-from rtl_agent.envs.agentic.ending import Counts, Ending
-from rtl_agent.envs.agentic.toolbox import SUBMIT, Toolbox
-from rtl_agent.envs.agentic.workspace import Workshop, Workspace
-from rtl_agent.envs.dialects.dialect import ToolCall, ToolResult, ToolSpec, Turn
-from rtl_agent.envs.episode import Episode, EpisodeFailed, EpisodeTurn
-from rtl_agent.envs.failures import failures
-from rtl_agent.envs.graded import grade_or_fail
-from rtl_agent.envs.level import Level
-from rtl_agent.envs.record import NO_TOKENS
-from rtl_agent.envs.transcript import Transcript
+from rtl_agent.envs.agentic.tools import SUBMIT, Toolbox, can_submit, tool_specs
+from rtl_agent.envs.agentic.workspace import Workshop, Workspace, workshop
+from rtl_agent.envs.episode import EpisodeFailed, grade_or_fail
+from rtl_agent.envs.episode_config import EpisodeConfig, Level
+from rtl_agent.envs.feedback import failures
+from rtl_agent.envs.session import (
+    CountTokens,
+    EnvironmentKind,
+    Reply,
+    Session,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+    Turn,
+)
 from rtl_agent.grading import Grade, Grader, Outcome, Submission
-from rtl_agent.problems import Problem
+from rtl_agent.problems import Kind, Problem
 from rtl_agent.prompts import Message, agentic_messages
+from rtl_agent.runs.episode import EpisodeTurn
 from rtl_agent.sandbox import SandboxError
 from rtl_agent.toolchain import ToolMissing
 
@@ -28,92 +33,76 @@ _FAULTS = (SandboxError, ToolMissing, OSError)
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class Reply:
-    """What the model is shown; at the end also why it is over, and what it earned."""
-
-    results: tuple[ToolResult, ...] = ()
-    ended: EndReason | None = None
-    grade: Grade | None = None
-    reward: float = 0.0  # 0 at level `open`, whatever the grade: it is no score
-
-
-def asked(problem: Problem, config: AgenticConfig, system: str = "default") -> tuple[Message, ...]:
-    """The messages that an episode begins with."""
-    return tuple(
-        agentic_messages(
-            problem, level=config.level.value, can_submit=config.can_submit, tries=config.tries, system=system
-        )
-    )
+class EndReason(StrEnum):
+    SUBMIT = "submit"
+    ANSWER = "answer"  # a turn without a tool call
+    MAX_TURNS = "max_turns"
+    MAX_TOKENS = "max_tokens"
+    PARSE_ERRORS = "parse_errors"  # too many turns in a row in which no call could be run
+    WALL_TIME = "wall_time"
 
 
-class AgenticSession:
-    """One episode. `take` its turns until a reply says `ended`, and `close` it whatever happens."""
+@dataclass
+class Counts:
+    """What happened in an episode, in numbers."""
+
+    calls: int = 0  # that were run
+    parse_errors: int = 0  # turns in which no call could be run
+    submits: int = 0
+    timed_out: int = 0  # commands
+
+
+class AgenticSession(Session):
+    """Its workspace is opened by the first call that needs it; `close` ends the sandbox."""
 
     def __init__(
         self,
         problem: Problem,
+        config: EpisodeConfig,
+        messages: Sequence[Message],
         grader: Grader,
-        where: Workshop,
-        config: AgenticConfig | None = None,
+        where: Workshop | None = None,
         *,
-        system: str = "default",
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.problem, self.config = problem, config or AgenticConfig()
-        self.messages = asked(problem, self.config, system)
+        super().__init__(problem, config, messages)
         self._grader, self._clock = grader, clock
-        self._workspace = Workspace(where, problem, self.config.level, self.config.limits)
-        self._toolbox = Toolbox(self._workspace, self.config)
+        self._workspace = Workspace(where or workshop(), problem, config)
+        self._toolbox = Toolbox(self._workspace, config)
         self._seconds_in_tools = 0.0
-        self._turns: list[EpisodeTurn] = []
         self._counts = Counts()
         self._faults_in_a_row = 0
         self._judged: tuple[Submission, Grade] | None = None
-        self._ending: Ending | None = None
 
-    @property
-    def specs(self) -> tuple[ToolSpec, ...]:
-        return self._toolbox.specs
-
-    @property
-    def turns(self) -> tuple[EpisodeTurn, ...]:
-        return tuple(self._turns)
-
-    async def take(self, turn: Turn, *, tokens: int = 0, cut_off: bool = False) -> Reply:
-        """One turn of the model. `tokens` is the length of the conversation with it; `cut_off`: it had no end."""
-        if self._ending is not None:
-            raise RuntimeError(f"the episode of {self.problem.id} is over")
+    async def take(self, turn: Turn, *, cut_off: bool = False, full: bool = False) -> Reply:
+        self._ensure_open()
         try:
-            reply = await self._take(turn, tokens, cut_off)
+            return await self._take(turn, cut_off, full)
         except _FAULTS as fault:
             await self.close()
             raise EpisodeFailed(f"{self.problem.id}: the workspace failed: {fault}") from fault
         except BaseException:
             await self.close()
             raise
-        return reply
 
-    async def end(self, reason: EndReason) -> Reply:
-        """Over before the next turn, e.g. as it would not fit."""
+    async def out_of_tokens(self) -> Reply:
         try:
-            return await self._finish(reason, ())
+            return await self._finish(EndReason.MAX_TOKENS, ())
         except _FAULTS as fault:
             raise EpisodeFailed(f"{self.problem.id}: the workspace failed: {fault}") from fault
         finally:
             await self.close()
 
     async def close(self) -> None:
-        """Ends the sandbox. May be called at any time, and again."""
         await self._workspace.close()
 
-    async def _take(self, turn: Turn, tokens: int, cut_off: bool) -> Reply:
+    async def _take(self, turn: Turn, cut_off: bool, full: bool) -> Reply:
         config = self.config
         fault = turn.fault
         if cut_off and not turn.calls and not fault:
             fault = "your turn was cut off before it had an end; write less in one turn"
         calls = tuple({"name": call.name, "arguments": dict(call.arguments)} for call in turn.calls)
-        self._turns.append(EpisodeTurn(turn.text, turn.thinking, calls, fault))
+        self.turns.append(EpisodeTurn(turn.text, turn.thinking, calls, fault))
         if not turn.calls and not fault:
             return await self._finish(EndReason.ANSWER, ())
         results, ran, submitted = await self._run(turn.calls)
@@ -125,9 +114,9 @@ class AgenticSession:
             return await self._finish(EndReason.SUBMIT, results)
         if self._faults_in_a_row >= config.max_parse_errors:
             return await self._finish(EndReason.PARSE_ERRORS, results)
-        if len(self._turns) >= config.max_turns:
+        if len(self.turns) >= config.max_turns:
             return await self._finish(EndReason.MAX_TURNS, results)
-        if not config.has_room(tokens):
+        if full:
             return await self._finish(EndReason.MAX_TOKENS, results)
         if self._seconds_left <= 0:
             return await self._finish(EndReason.WALL_TIME, results)
@@ -164,7 +153,7 @@ class AgenticSession:
     async def _submit(self) -> tuple[str, bool]:
         """What is said to a submit, and whether it was the last."""
         self._counts.submits += 1
-        if self.config.level is not Level.FEEDBACK:
+        if self.level is not Level.FEEDBACK:
             return "Submitted.", True
         _, grade = await self._grade()
         tries = self.config.tries
@@ -184,23 +173,18 @@ class AgenticSession:
 
     async def _finish(self, reason: EndReason, results: Sequence[ToolResult]) -> Reply:
         try:
-            submission, grade = await self._grade()
+            _, grade = await self._grade()
         finally:
             await self.close()
         self._show(results)
-        self._ending = Ending(reason, self.config.level, submission, grade)
-        return Reply(tuple(results), reason, grade, self._ending.reward)
-
-    def _show(self, results: Sequence[ToolResult]) -> None:
-        if self._turns:
-            shown = "\n\n".join(result.text for result in results)
-            self._turns[-1] = replace(self._turns[-1], observation=shown)
+        return self._over(reason, grade, results)
 
     @property
     def _seconds_left(self) -> float:
-        return self.config.wall_seconds - self._seconds_in_tools
+        return self.config.episode_seconds - self._seconds_in_tools
 
     async def _timed(self, work: Awaitable[T]) -> T:
+        """Only time in tools counts: how long sampling, a sandbox or a grade take is up to who else waits."""
         before = self._clock()
         try:
             return await work
@@ -208,16 +192,51 @@ class AgenticSession:
             self._seconds_in_tools += self._clock() - before
 
     @property
-    def metrics(self) -> dict[str, float | int]:
-        """Of an episode that is over."""
-        return self.ending.metrics(self._counts, self._workspace.cpu_seconds)
-
-    def episode(self, *, transcript: Transcript = NO_TOKENS, stop_reason: str = "stop") -> Episode:
-        """The record of an episode that is over."""
-        return self.ending.episode(self.problem, self.messages, self._turns, transcript, stop_reason)
+    def files(self) -> Mapping[str, str]:
+        return self._judged[0].files if self._judged else {}
 
     @property
-    def ending(self) -> Ending:
-        if self._ending is None:
-            raise RuntimeError(f"the episode of {self.problem.id} has not ended yet")
-        return self._ending
+    def metrics(self) -> dict[str, float | int]:
+        counts = self._counts
+        return {
+            **super().metrics,
+            "tool_calls": counts.calls,
+            "parse_errors": counts.parse_errors,
+            "submits": counts.submits,
+            "commands_timed_out": counts.timed_out,
+            "commands_cpu_seconds": round(self._workspace.cpu_seconds, 3),
+        }
+
+    @property
+    def logs(self) -> dict[str, str | int | float]:
+        return {"level": self.level.value, **super().logs}
+
+
+class AgenticKind(EnvironmentKind):
+    """Problems of both kinds: one that asks for a reply can be played by an agent, too."""
+
+    levels = (Level.OWN_TESTS, Level.SPEC, Level.FEEDBACK, Level.OPEN)
+    problem_kinds = (Kind.AGENTIC, Kind.SINGLE_SHOT)
+
+    def messages(
+        self,
+        problem: Problem,
+        config: EpisodeConfig,
+        *,
+        max_prompt_tokens: int | None = None,
+        count_tokens: CountTokens | None = None,
+    ) -> list[Message]:
+        """Nothing in them can be cut: context files are in the workspace."""
+        return agentic_messages(
+            problem,
+            level=config.level,
+            can_submit=can_submit(config),
+            tries=config.tries,
+            system=config.system,
+        )
+
+    def tools(self, config: EpisodeConfig) -> tuple[ToolSpec, ...]:
+        return tool_specs(config)
+
+    def session(self, problem: Problem, config: EpisodeConfig, grader: Grader, messages: Sequence[Message]) -> Session:
+        return AgenticSession(problem, config, messages, grader)

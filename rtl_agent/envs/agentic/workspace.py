@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
-from rtl_agent.envs.agentic.config import CommandLimits
-from rtl_agent.envs.agentic.masked_tools import masks
-from rtl_agent.envs.level import Level
+from rtl_agent.envs.episode_config import EpisodeConfig, Level
 from rtl_agent.grading import Submission, submit
 from rtl_agent.grading.submission import MAX_FILE_BYTES
 from rtl_agent.problems import Problem
@@ -21,6 +20,7 @@ from rtl_agent.sandbox import (
     CommandResult,
     Ended,
     Limits,
+    Mount,
     Sandbox,
     SandboxError,
 )
@@ -50,8 +50,9 @@ def workshop() -> Workshop:
 class Workspace:
     """One agent's. Files stay from command to command, processes do not."""
 
-    def __init__(self, where: Workshop, problem: Problem, level: Level, limits: CommandLimits) -> None:
-        self._where, self._problem, self._level, self._limits = where, problem, level, limits
+    def __init__(self, where: Workshop, problem: Problem, config: EpisodeConfig) -> None:
+        self._where, self._problem, self._config = where, problem, config
+        self._level = Level(config.level)
         self._stack = AsyncExitStack()
         self._box: Box | None = None
         self._closed = False
@@ -64,12 +65,12 @@ class Workspace:
 
     @property
     def cpu_left(self) -> float:
-        return self._limits.episode_cpu_seconds - self.cpu_seconds
+        return self._config.episode_cpu_seconds - self.cpu_seconds
 
     async def run(self, argv: Sequence[str], *, cwd: str = CODE, seconds: float | None = None) -> CommandResult:
         """One command, its stderr within its stdout. `seconds` are those that the episode still has."""
-        limits = self._limits
-        wall = limits.wall_seconds if seconds is None else min(limits.wall_seconds, max(seconds, 0.1))
+        config = self._config
+        wall = config.command_seconds if seconds is None else min(config.command_seconds, max(seconds, 0.1))
         # An agent can make a directory that nobody can enter: that is its own doing, and no fault of the sandbox.
         script = f'cd {shlex.quote(cwd)} && exec "$@" 2>&1'
         box = await self.open()
@@ -79,11 +80,11 @@ class Workspace:
             cwd="/",
             limits=Limits(
                 wall_seconds=wall,
-                cpu_seconds=min(limits.cpu_seconds, max(self.cpu_left, 1.0)),
+                cpu_seconds=min(config.command_cpu_seconds or config.command_seconds, max(self.cpu_left, 1.0)),
                 all_cpu_seconds=max(self.cpu_left, 1.0),
-                file_bytes=limits.file_bytes,
-                output_bytes=limits.output_bytes,
-                keep_bytes=max(MIB, 2 * _BYTES_OF_A_CHARACTER * limits.shown_characters),
+                file_bytes=config.file_bytes,
+                output_bytes=config.output_bytes,
+                keep_bytes=max(MIB, 2 * _BYTES_OF_A_CHARACTER * config.shown_characters),
             ),
         )
         self.cpu_seconds += result.cpu_seconds
@@ -138,16 +139,16 @@ class Workspace:
         await self._stack.aclose()
 
     def _spec(self) -> BoxSpec:
-        cocotb_version, limits = self._problem.harness.cocotb_version, self._limits
+        cocotb_version, config = self._problem.harness.cocotb_version, self._config
         tools = self._where.toolchain
         return BoxSpec(
             mounts=tools.mounts(cocotb_version) if self._level.has_tools else masks(),
             writable=(CODE, "/src", "/rundir") if self._level is Level.OPEN else (CODE,),
             links=tools.links() if self._level.has_tools else {},
             ipc=True,
-            disk_bytes=limits.disk_bytes,
-            memory_bytes=limits.memory_bytes,
-            processes=limits.processes,
+            disk_bytes=config.disk_bytes,
+            memory_bytes=config.memory_bytes,
+            processes=config.processes,
         )
 
     def _env(self) -> dict[str, str]:
@@ -167,3 +168,24 @@ class Workspace:
             await box.run(["mkdir", "-p", "/rundir/harness"])
         for path, text in files.items():
             await box.write(path, text.encode(errors="replace"))
+
+
+# What hides compilers, simulators and synthesisers of the system's /usr from a workspace that must not have them.
+_HIDDEN = Path(__file__).parent / "hidden"
+_NOTICE = _HIDDEN / "notice.sh"  # says why, and ends with 127
+_EMPTY = _HIDDEN / "empty"
+_PROGRAMS = ("iverilog*", "vvp*", "yosys*", "verilator*", "ghdl*", "nvc", "slang*", "surelog*", "cvc64", "sby")
+_TREES = ("lib/ivl", "lib/*/ivl", "share/yosys", "share/verilator", "lib/ghdl")
+_PREFIXES = (Path("/usr"), Path("/usr/local"))
+
+
+@cache
+def masks() -> tuple[Mount, ...]:
+    """A mount over each. A PATH without them would not do: /usr is in every box, and an agent can name any file."""
+    found: dict[str, Path] = {}
+    for prefix in _PREFIXES:
+        for pattern in _PROGRAMS:
+            found |= {str(file.resolve()): _NOTICE for file in (prefix / "bin").glob(pattern) if file.is_file()}
+        for pattern in _TREES:
+            found |= {str(tree.resolve()): _EMPTY for tree in prefix.glob(pattern) if tree.is_dir()}
+    return tuple(Mount(source, target) for target, source in sorted(found.items()) if target.startswith("/usr/"))

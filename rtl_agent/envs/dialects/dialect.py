@@ -1,45 +1,51 @@
 """What a dialect is: how a model is told its tools, how its calls are read, and how it is shown the results."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+import re
+from collections.abc import Sequence
+from typing import Protocol
 
 import tinker
 from tinker_cookbook.completers import StopCondition
+from tinker_cookbook.tokenizer_utils import Tokenizer
 
+from rtl_agent.envs.session import ToolResult, ToolSpec, Turn
 from rtl_agent.prompts import Message
 
 CALLS_PER_TURN = 16
 CUT_OFF = "your turn was cut off at its limit of tokens before it called a tool or ended; say less before you call"
 
 
-@dataclass(frozen=True)
-class ToolSpec:
-    name: str
-    description: str
-    parameters: Mapping[str, Any]  # JSON schema of the arguments
+_IDS = 2**31  # within it, ids that no token has decode to nothing; beyond it `tokenizers` raises OverflowError
 
 
-@dataclass(frozen=True)
-class ToolCall:
-    name: str
-    arguments: Mapping[str, Any]  # as the model wrote them: whoever runs the tool checks names and types
+def sound(text: str) -> str:
+    """Without halves of surrogate pairs, which JSON can write and no tokenizer, file or terminal takes."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
-@dataclass(frozen=True)
-class ToolResult:
-    name: str  # "" if no tool said it: a fault, or words of the environment, which the model is told as the user's
-    text: str  # what the model is shown
+class PlainText:
+    """Encodes what a command printed. Markup in it (`<|im_end|>`, `</tool_response>`) becomes its characters.
 
+    `split_special_tokens` alone is not enough: Qwen3's `<tool_call>`, `</tool_response>` and `<think>` are added tokens
+    that are not special, and stay whole. Cut behind its first character none is found, and the text decodes the same.
+    """
 
-@dataclass(frozen=True)
-class Turn:
-    """What a model said in one turn. Neither calls nor a fault: a plain answer."""
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+        added = sorted(tokenizer.get_added_vocab(), key=len, reverse=True)
+        inside = "|".join(f"(?<={re.escape(one[0])})(?={re.escape(one[1:])})" for one in added if len(one) > 1)
+        self._cuts = re.compile(inside or r"(?!)")
 
-    text: str
-    thinking: str
-    calls: tuple[ToolCall, ...]
-    fault: str = ""  # what was wrong with a call that could not be read, worded for the model
+    def encode(self, text: str) -> list[int]:
+        tokens: list[int] = []
+        for piece in self._cuts.split(sound(text)):
+            tokens += self._tokenizer.encode(piece, add_special_tokens=False, split_special_tokens=True)
+        return tokens
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        """Models have more rows than their tokenizers have tokens: such ids are left out."""
+        known = [int(token) for token in tokens if 0 <= token < _IDS]
+        return sound(str(self._tokenizer.decode(known, clean_up_tokenization_spaces=False)))
 
 
 class Dialect(Protocol):

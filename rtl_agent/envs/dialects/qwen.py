@@ -10,9 +10,9 @@ from tinker_cookbook.completers import StopCondition
 from tinker_cookbook.renderers import Message as RendererMessage
 from tinker_cookbook.renderers import Renderer
 
-from rtl_agent.envs.dialects.dialect import CALLS_PER_TURN, CUT_OFF, ToolCall, ToolResult, ToolSpec, Turn
+from rtl_agent.envs.dialects.dialect import CALLS_PER_TURN, CUT_OFF, PlainText, sound
 from rtl_agent.envs.dialects.json_object import Unreadable, read_object, read_whole_object, shown, shown_value
-from rtl_agent.envs.dialects.plain_text import PlainText, sound
+from rtl_agent.envs.session import ToolCall, ToolResult, ToolSpec, Turn
 from rtl_agent.prompts import Message, as_dicts
 
 SHELL = "execute_bash"  # what a ```bash block is a call of

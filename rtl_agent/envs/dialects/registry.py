@@ -1,15 +1,19 @@
-"""Which dialect goes with which renderer, and so with which model."""
+"""Which dialect goes with which renderer, and so with which model.
 
-from collections.abc import Callable, Mapping
+A package adds one with an entry point of the group `rtl_agent.dialects`, whose name is the renderer's and whose object
+makes a dialect of a renderer: docs/dialects.md.
+"""
+
+from collections.abc import Callable
 
 from tinker_cookbook.renderers import Renderer
 
 from rtl_agent.envs.dialects.dialect import Dialect
 from rtl_agent.envs.dialects.harmony import HarmonyDialect
 from rtl_agent.envs.dialects.qwen import QwenDialect
-from rtl_agent.envs.harmony import HarmonyRenderer
-from rtl_agent.envs.renderers import default_renderer, renderer_for
+from rtl_agent.envs.renderers import HarmonyRenderer, default_renderer, renderer_for
 from rtl_agent.envs.tokenizers import tokenizer_for
+from rtl_agent.registry import Registry
 
 
 def _harmony(renderer: Renderer) -> Dialect:
@@ -17,17 +21,24 @@ def _harmony(renderer: Renderer) -> Dialect:
     return HarmonyDialect(renderer)
 
 
-# By the renderer's name. A new dialect is a file beside this one and a line here: docs/dialects.md.
-DIALECTS: Mapping[str, Callable[[Renderer], Dialect]] = {
-    "qwen3": QwenDialect,
-    "qwen3_disable_thinking": QwenDialect,
-    "qwen3_instruct": QwenDialect,
-    "rtl_agent": lambda renderer: QwenDialect(renderer, brief=True),
-    "gpt_oss_no_sysprompt": _harmony,
-    "gpt_oss_low_reasoning": _harmony,
-    "gpt_oss_medium_reasoning": _harmony,
-    "gpt_oss_high_reasoning": _harmony,
-}
+def _brief(renderer: Renderer) -> Dialect:
+    return QwenDialect(renderer, brief=True)
+
+
+DIALECTS: Registry[Callable[[Renderer], Dialect]] = Registry(
+    "dialect",
+    "rtl_agent.dialects",
+    {
+        "qwen3": QwenDialect,
+        "qwen3_disable_thinking": QwenDialect,
+        "qwen3_instruct": QwenDialect,
+        "rtl_agent": _brief,
+        "gpt_oss_no_sysprompt": _harmony,
+        "gpt_oss_low_reasoning": _harmony,
+        "gpt_oss_medium_reasoning": _harmony,
+        "gpt_oss_high_reasoning": _harmony,
+    },
+)
 
 
 class UnknownDialect(ValueError):

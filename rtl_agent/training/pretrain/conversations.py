@@ -4,9 +4,10 @@ import json
 from dataclasses import replace
 from random import Random
 
-from rtl_agent.envs.agentic.builder import AgenticGroupBuilder
-from rtl_agent.envs.dialects.dialect import ToolResult
 from rtl_agent.envs.dialects.registry import dialect_for
+from rtl_agent.envs.env import ProblemGroupBuilder
+from rtl_agent.envs.episode_config import AGENTIC, EpisodeConfig
+from rtl_agent.envs.session import ToolResult
 from rtl_agent.problems import Kind, Problem, load_problems
 from rtl_agent.problems.generate import SPECIFICATION, as_workspace
 from rtl_agent.training.pretrain.batches import Pair
@@ -53,7 +54,7 @@ class Conversations:
         ])  # fmt: skip
 
     def _told(self, problem: Problem, calls: list[tuple[str, str]]) -> Pair:
-        builder = AgenticGroupBuilder(problem, 1, MODEL, RENDERER, SYSTEM)
+        builder = ProblemGroupBuilder(problem, 1, MODEL, RENDERER, EpisodeConfig(AGENTIC, system=SYSTEM))
         encode = builder.renderer.tokenizer.encode
         end = encode("<|im_end|>")
         answer: list[int] = []

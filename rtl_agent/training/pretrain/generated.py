@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from rtl_agent.envs import prompt_for, renderer_for, tokenizer_for
+from rtl_agent.envs.prompt import prompt_for
+from rtl_agent.envs.renderers import renderer_for
+from rtl_agent.envs.tokenizers import tokenizer_for
 from rtl_agent.problems import Problem
 from rtl_agent.problems.generate import Instance, answer, as_problem, identifier, instances
 from rtl_agent.training.pretrain.batches import Pair

@@ -5,11 +5,13 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 import pytest_asyncio
 
-from rtl_agent.envs.agentic import AgenticConfig, AgenticSession, Workshop
+from rtl_agent.envs.agentic.session import AgenticSession
+from rtl_agent.envs.agentic.workspace import Workshop
 from rtl_agent.grading import Grader
 from rtl_agent.problems import Problem
 from rtl_agent.sandbox import BubblewrapSandbox
 from rtl_agent.toolchain import find_toolchain
+from tests.envs.agentic import turns
 
 ARBITER = "rtl_fixed_priority_arbiter_0001"
 
@@ -33,16 +35,15 @@ def arbiter(bundled: dict[str, Problem]) -> Problem:
 @pytest_asyncio.fixture(loop_scope="module")
 async def begin(grader: Grader, where: Workshop, arbiter: Problem) -> AsyncIterator[Callable[..., AgenticSession]]:
     """Sessions by their rules; closed when the test is over."""
-    begun: list[AgenticSession] = []
+    sessions: list[AgenticSession] = []
 
     def session(
         problem: Problem = arbiter, clock: Callable[[], float] | None = None, **rules: object
     ) -> AgenticSession:
         options = {} if clock is None else {"clock": clock}
-        config = AgenticConfig(**rules)  # type: ignore[arg-type]
-        begun.append(AgenticSession(problem, grader, where, config, **options))
-        return begun[-1]
+        sessions.append(turns.begun(problem, grader, where, turns.rules(**rules), **options))
+        return sessions[-1]
 
     yield session
-    for one in begun:
+    for one in sessions:
         await one.close()

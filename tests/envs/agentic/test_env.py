@@ -15,10 +15,13 @@ from tinker_cookbook.rl.metric_util import compute_trajectory_metrics
 from tinker_cookbook.rl.rollouts import do_group_rollout
 from tinker_cookbook.tokenizer_utils import register_tokenizer
 
-from rtl_agent.envs import Episode, EpisodeFailed, fitting, live_grader
-from rtl_agent.envs.agentic import AgenticConfig, AgenticEnv, AgenticGroupBuilder, Level
+from rtl_agent.envs.env import EpisodeEnv, ProblemGroupBuilder, live_grader
+from rtl_agent.envs.episode import EpisodeFailed
+from rtl_agent.envs.episode_config import AGENTIC, EpisodeConfig, Level
+from rtl_agent.envs.task_sampler import fitting
 from rtl_agent.grading import Grader
 from rtl_agent.problems import Problem
+from rtl_agent.runs.episode import Episode
 from tests.envs.vocabularies import gpt_oss
 from tests.grading.processes import named
 
@@ -36,11 +39,11 @@ async def live() -> AsyncIterator[Grader]:
             yield grader
 
 
-def builder(problem: Problem, group_size: int = 1, model: str = "qwen", **options: object) -> AgenticGroupBuilder:
-    rules = AgenticConfig(**{"extra_tools": True, **options})  # type: ignore[arg-type]
+def builder(problem: Problem, group_size: int = 1, model: str = "qwen", **options: object) -> ProblemGroupBuilder:
+    rules = EpisodeConfig(AGENTIC, **{"extra_tools": True, **options})  # type: ignore[arg-type]
     if model == "qwen":
-        return AgenticGroupBuilder(problem, group_size, "rtl-agent/student", "rtl_agent", "short", config=rules)
-    return AgenticGroupBuilder(problem, group_size, GPT_OSS, "gpt_oss_low_reasoning", config=rules)
+        return ProblemGroupBuilder(problem, group_size, "rtl-agent/student", "rtl_agent", rules)
+    return ProblemGroupBuilder(problem, group_size, GPT_OSS, "gpt_oss_low_reasoning", rules)
 
 
 def spoken(model: str, name: str, arguments: str) -> str:
@@ -103,7 +106,7 @@ async def test_a_whole_episode_is_one_datum_with_the_sampled_tokens_as_they_were
     assert metrics["env/all/end/answer"] == 0.0
 
 
-async def played(env: AgenticEnv, turns: Sequence[str], tokenizer: object) -> tuple[float, Episode]:
+async def played(env: EpisodeEnv, turns: Sequence[str], tokenizer: object) -> tuple[float, Episode]:
     await env.initial_observation()
     for turn in turns:
         tokens = tokenizer.encode(turn, add_special_tokens=False)  # type: ignore[attr-defined]
@@ -148,7 +151,7 @@ async def test_records_of_before_still_load() -> None:
 
 
 async def test_it_ends_when_the_next_turn_would_not_fit(live: Grader, arbiter: Problem) -> None:
-    asked = builder(arbiter, max_tokens=1_200, turn_tokens=100)
+    asked = builder(arbiter, episode_tokens=1_200, max_tokens=100)
     (env,) = await asked.make_envs()
     turn = spoken("qwen", "execute_bash", '{"command": "seq 2000"}')
     reward, episode = await played(env, [turn] * 3, asked.renderer.tokenizer)
@@ -181,7 +184,7 @@ async def test_a_builder_is_data(live: Grader, arbiter: Problem) -> None:
     await asked.make_envs()
     assert pickle.loads(pickle.dumps(asked)) == asked
     await asked.cleanup()
-    short = replace(asked, max_prompt_tokens=50)
+    short = replace(asked, config=replace(asked.config, max_prompt_tokens=50))
     kept, left_out = fitting([arbiter], lambda problem: replace(short, problem=problem))
     assert (kept, len(left_out)) == ([], 1)
     (env,) = await replace(short, group_size=1).make_envs()

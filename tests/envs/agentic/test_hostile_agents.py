@@ -9,13 +9,15 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from rtl_agent.envs.agentic import AgenticConfig, AgenticSession, CommandLimits, EndReason, Level, Workshop
-from rtl_agent.envs.dialects.dialect import Turn
+from rtl_agent.envs.agentic.session import EndReason
+from rtl_agent.envs.agentic.workspace import Workshop
+from rtl_agent.envs.episode_config import EpisodeConfig, Level
+from rtl_agent.envs.session import Turn
 from rtl_agent.grading import Grade, Grader
 from rtl_agent.problems import Problem
 from rtl_agent.sandbox import MIB, BubblewrapSandbox
 from rtl_agent.toolchain import find_toolchain
-from tests.envs.agentic.turns import SUBMIT, bash, call, told, write
+from tests.envs.agentic.turns import SUBMIT, bash, begun, call, rules, told, write
 from tests.grading.cases import problem_for, text_of
 from tests.grading.processes import cgroups, named, open_files
 from tests.grading.test_attacks import CANARY_WORD, MARK, canary, host_state, marked, of_kind
@@ -40,12 +42,18 @@ def where() -> Workshop:
     return Workshop(BubblewrapSandbox(AT_ONCE), find_toolchain())
 
 
-def rules(level: Level, expect: dict[str, Any]) -> AgenticConfig:
-    limits = CommandLimits(
-        wall_seconds=expect.get("timeout", 30), cpu_seconds=10, disk_bytes=32 * MIB, memory_bytes=512 * MIB,
-        processes=64, output_bytes=4 * MIB,
-    )  # fmt: skip
-    return AgenticConfig(level=level, extra_tools=True, tries=1, limits=limits)
+def limited(level: Level, expect: dict[str, Any]) -> EpisodeConfig:
+    return rules(
+        level=level,
+        extra_tools=True,
+        tries=1,
+        command_seconds=expect.get("timeout", 30),
+        command_cpu_seconds=10,
+        disk_bytes=32 * MIB,
+        memory_bytes=512 * MIB,
+        processes=64,
+        output_bytes=4 * MIB,
+    )
 
 
 async def played(
@@ -53,7 +61,7 @@ async def played(
 ) -> tuple[Grade, str]:
     """The episode of an agent that attacks, looks around, uses every tool and submits; all that it was shown."""
     mark = f"{attack.name}-{os.getpid()}-{id(expect)}"
-    session = AgenticSession(problem, grader, where, rules(level, expect))
+    session = begun(problem, grader, where, limited(level, expect))
     script = text_of(attack, expect, "agent.sh", canary)
     turns: list[Turn] = [bash(f"export {MARK}={mark}\n{script}"), bash("cd /; echo still here; ls -a /code /tmp")]
     if level.has_tools:
@@ -119,7 +127,7 @@ async def test_two_hundred_hostile_episodes_leave_nothing_behind(
         async with asyncio.TaskGroup() as episodes:  # one that fails ends the others: the next test shares this loop
             for number in range(EPISODES):
                 episodes.create_task(one(number, grader))
-        session = AgenticSession(problem, grader, where, rules(Level.OWN_TESTS, {}))
+        session = begun(problem, grader, where, limited(Level.OWN_TESTS, {}))
         await session.take(write("rtl/fixed_priority_arbiter.sv", problem.reference["rtl/fixed_priority_arbiter.sv"]))
         assert (await session.take(SUBMIT)).reward == 1.4, "the next one is judged as ever"
     assert named("bwrap", os.getpid()) <= boxes

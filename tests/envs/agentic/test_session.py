@@ -9,16 +9,20 @@ from dataclasses import replace
 
 import pytest
 
-from rtl_agent.envs import Episode, EpisodeFailed
-from rtl_agent.envs.agentic import AgenticSession, CommandLimits, EndReason, Level, Workshop
-from rtl_agent.envs.dialects.dialect import ToolCall, Turn
+from rtl_agent.envs.agentic.session import AgenticSession, EndReason
+from rtl_agent.envs.agentic.tools import tool_specs
+from rtl_agent.envs.agentic.workspace import Workshop
+from rtl_agent.envs.episode import EpisodeFailed
+from rtl_agent.envs.episode_config import Level
+from rtl_agent.envs.session import ToolCall, Turn
 from rtl_agent.grading import ExecutorFault, Grade, Grader, Outcome
 from rtl_agent.grading.executors import GradeJob
 from rtl_agent.problems import CocotbVersion, Needs, Problem
+from rtl_agent.runs.episode import Episode
 from rtl_agent.sandbox import MIB, BubblewrapSandbox
 from rtl_agent.sandbox.cgroup import find_place
 from rtl_agent.toolchain import find_toolchain
-from tests.envs.agentic.turns import SUBMIT, answer, bash, call, shown, told, write
+from tests.envs.agentic.turns import SUBMIT, answer, bash, begun, call, rules, shown, told, write
 from tests.grading.processes import named
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -121,7 +125,7 @@ async def test_the_tools_are_there_and_the_harness_is_not(begin: Begin, arbiter:
 
 async def test_at_level_spec_nothing_compiles_however_it_is_named(begin: Begin) -> None:
     session = begin(level=Level.SPEC, extra_tools=True)
-    assert [spec.name for spec in session.specs] == ["execute_bash", "submit"]
+    assert [spec.name for spec in tool_specs(session.config)] == ["execute_bash", "submit"]
     await shown(session, write("rundir/a.sv", 'module a; initial $display("RAN"); endmodule'))
     said = await shown(session, bash(
         "cd rundir; iverilog -o a.vvp a.sv; /usr/bin/iverilog -o a.vvp a.sv; cp /usr/bin/iverilog ./mine; ./mine a.sv; "
@@ -149,7 +153,9 @@ async def test_level_open_shows_the_harness_and_is_no_score(begin: Begin, arbite
 
 async def test_feedback_tells_what_failed_and_nothing_of_the_harness(begin: Begin, arbiter: Problem) -> None:
     session = begin(level=Level.FEEDBACK, tries=2)
-    assert [spec.name for spec in session.specs] == ["execute_bash", "submit"], "submit is there whatever the switch"
+    assert [spec.name for spec in tool_specs(session.config)] == ["execute_bash", "submit"], (
+        "submit is there whatever the switch"
+    )
     wrong = reference(arbiter).replace("reset", "rst_n")
     await shown(session, write(TARGET, wrong))
     said = await shown(session, SUBMIT)
@@ -176,11 +182,11 @@ async def test_it_ends_by_turns_by_tokens_and_by_the_time_in_tools(begin: Begin)
     turns = begin(max_turns=2)
     await shown(turns, bash("true"))
     assert (await turns.take(bash("true"))).ended is EndReason.MAX_TURNS
-    tokens = begin(max_tokens=1000, turn_tokens=100)
-    assert (await tokens.take(bash("true"), tokens=900)).ended is None
-    assert (await tokens.take(bash("true"), tokens=901)).ended is EndReason.MAX_TOKENS
+    tokens = begin()
+    assert (await tokens.take(bash("true"), full=False)).ended is None
+    assert (await tokens.take(bash("true"), full=True)).ended is EndReason.MAX_TOKENS
     ticks = itertools.count(step=60.0)
-    clock = begin(clock=lambda: next(ticks), wall_seconds=100)
+    clock = begin(clock=lambda: next(ticks), episode_seconds=100)
     await shown(clock, bash("true"))
     twice = Turn("", "", (*bash("echo in time").calls, *bash("touch rundir/too_late").calls))
     end = await clock.take(twice)
@@ -198,7 +204,7 @@ async def test_waiting_for_a_busy_sampler_or_for_a_grade_costs_no_time(begin: Be
         now[0] += 40.0  # whatever is timed takes so long
         return now[0]
 
-    session = begin(level=Level.FEEDBACK, tries=3, clock=clock, wall_seconds=100)
+    session = begin(level=Level.FEEDBACK, tries=3, clock=clock, episode_seconds=100)
     for turn in (bash("true"), write(TARGET, "module fixed_priority_arbiter; endmodule"), SUBMIT, SUBMIT):
         now[0] += 1_000.0  # in the sampler's queue
         await shown(session, turn)
@@ -235,14 +241,14 @@ async def test_several_calls_are_run_in_order_and_none_after_a_submit(begin: Beg
 
 
 async def test_limits_of_commands_are_said_in_the_observation(begin: Begin) -> None:
-    session = begin(limits=CommandLimits(wall_seconds=1, shown_characters=200))
+    session = begin(command_seconds=1, shown_characters=200)
     said = await shown(session, bash("echo before; sleep 30; echo after"))
     assert said == "before\n[stopped: it did not end within 1 s]"
     said = await shown(session, bash("seq 1000"))
     assert said.startswith("1\n2\n3")
     assert said.endswith("999\n1000\n[exit code 0]")
     assert "characters are left out" in said
-    session = begin(limits=CommandLimits(cpu_seconds=1, episode_cpu_seconds=0.5, output_bytes=MIB, disk_bytes=8 * MIB))
+    session = begin(command_cpu_seconds=1, episode_cpu_seconds=0.5, output_bytes=MIB, disk_bytes=8 * MIB)
     assert (await shown(session, bash("yes"))).endswith("\n[stopped: it printed more than 1 MiB]")
     assert "No space left" in await shown(session, bash("head -c 16M /dev/zero > rundir/zeros"))
     assert await shown(session, bash("while :; do :; done")) == "[killed by SIGXCPU: out of CPU time]"
@@ -252,7 +258,7 @@ async def test_limits_of_commands_are_said_in_the_observation(begin: Begin) -> N
 
 @pytest.mark.skipif(find_place() is None, reason="CPU time that nobody waits for is counted by a cgroup only")
 async def test_children_that_nobody_waits_for_use_up_the_cpu_time_of_an_episode(begin: Begin) -> None:
-    session = begin(limits=CommandLimits(cpu_seconds=60, episode_cpu_seconds=1.5))
+    session = begin(command_cpu_seconds=60, episode_cpu_seconds=1.5)
     spawn = "import os, signal, time\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
     spawn += (
         "while True:\n    if os.fork() == 0:\n        while time.process_time() < 0.05: pass\n        os._exit(0)\n"
@@ -290,7 +296,7 @@ async def test_a_fault_of_ours_fails_the_episode_and_closes_its_box(
 ) -> None:
     boxes = len(named("bwrap", os.getpid()))
     async with Grader(executor=NobodyThere()) as gone:
-        session = AgenticSession(arbiter, gone, where)
+        session = begun(arbiter, gone, where, rules())
         await shown(session, write(TARGET, "module fixed_priority_arbiter; endmodule"))
         with pytest.raises(EpisodeFailed, match="could not be graded: no node is left"):
             await session.take(answer())
@@ -311,14 +317,14 @@ async def test_a_cancelled_episode_leaves_no_box(begin: Begin, grader: Grader, a
     where = Workshop(BubblewrapSandbox(1), find_toolchain())
     boxes = len(named("bwrap", os.getpid()))
     for seconds in (0.0, 0.02, 1.0):  # before, while and after its box is opened
-        session = AgenticSession(arbiter, grader, where)
+        session = begun(arbiter, grader, where, rules())
         task = asyncio.ensure_future(session.take(bash("sleep 60")))
         await asyncio.sleep(seconds)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
     assert len(named("bwrap", os.getpid())) <= boxes
-    again = AgenticSession(arbiter, grader, where)
+    again = begun(arbiter, grader, where, rules())
     assert "[exit code 0]" in await shown(again, bash("true")), "the one slot is free"
     await again.close()
 

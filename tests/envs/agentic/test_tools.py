@@ -4,11 +4,12 @@ from collections.abc import Callable
 
 import pytest
 
-from rtl_agent.envs.agentic import AgenticConfig, AgenticSession, CommandLimits, EndReason, Level
 from rtl_agent.envs.agentic.observation import head_and_tail, plain_text
-from rtl_agent.envs.agentic.toolbox import tool_specs
-from rtl_agent.envs.metrics import end_metrics
-from tests.envs.agentic.turns import answer, bash, call, shown, write
+from rtl_agent.envs.agentic.session import AgenticSession, EndReason
+from rtl_agent.envs.agentic.tools import tool_specs
+from rtl_agent.envs.episode import end_metrics
+from rtl_agent.envs.episode_config import Level
+from tests.envs.agentic.turns import answer, bash, call, rules, shown, write
 
 in_one_loop = pytest.mark.asyncio(loop_scope="module")
 Begin = Callable[..., AgenticSession]
@@ -85,7 +86,7 @@ async def test_simulate_tells_the_first_failure_of_a_bench_in_verilog(begin: Beg
 
 @in_one_loop
 async def test_a_tool_shows_no_more_than_a_command_however_long_a_line_is(begin: Begin) -> None:
-    session = begin(extra_tools=True, limits=CommandLimits(shown_characters=400))
+    session = begin(extra_tools=True, shown_characters=400)
     shout = 'module tb; initial begin repeat (5000) $write("FAIL "); $display(""); end endmodule'
     await shown(session, write("rundir/tb.sv", shout))
     said = await shown(session, call("simulate", bench="rundir/tb.sv"))
@@ -96,7 +97,7 @@ async def test_a_tool_shows_no_more_than_a_command_however_long_a_line_is(begin:
 
 @in_one_loop
 async def test_lint_says_when_a_tool_was_stopped(begin: Begin) -> None:
-    session = begin(extra_tools=True, limits=CommandLimits(wall_seconds=4))
+    session = begin(extra_tools=True, command_seconds=4)
     await shown(session, bash("mkfifo rtl/slow.sv"))
     said = await shown(session, call("lint", files=["rtl/slow.sv"]))  # a pipe that nobody writes to
     assert "[iverilog stopped: it did not end within 4 s]" in said
@@ -120,7 +121,7 @@ async def test_simulate_runs_a_bench_in_python_with_cocotb(begin: Begin) -> None
 
 def test_which_tools_there_are_is_a_matter_of_level_and_switch() -> None:
     names = {
-        (level, extra): [spec.name for spec in tool_specs(AgenticConfig(level=level, extra_tools=extra))]
+        (level, extra): [spec.name for spec in tool_specs(rules(level=level, extra_tools=extra))]
         for level in Level
         for extra in (False, True)
     }
@@ -150,4 +151,4 @@ def test_one_end_is_hot() -> None:
 
 def test_rules_that_make_no_sense_are_refused() -> None:
     with pytest.raises(ValueError, match="max_turns is 0"):
-        AgenticConfig(max_turns=0)
+        rules(max_turns=0)

@@ -2,8 +2,13 @@
 
 from typing import Any
 
-from rtl_agent.envs.agentic import AgenticConfig, AgenticSession, Reply
-from rtl_agent.envs.dialects.dialect import ToolCall, Turn
+from rtl_agent.envs.agentic.session import AgenticSession
+from rtl_agent.envs.agentic.workspace import Workshop
+from rtl_agent.envs.episode_config import AGENTIC, EpisodeConfig
+from rtl_agent.envs.kinds import kind_of, resolved
+from rtl_agent.envs.session import Reply, ToolCall, Turn
+from rtl_agent.grading import Grader
+from rtl_agent.problems import Problem
 
 
 def call(name: str, **arguments: Any) -> Turn:
@@ -36,4 +41,14 @@ def told(reply: Reply) -> str:
     return "\n".join(result.text for result in reply.results)
 
 
-__all__ = ["SUBMIT", "AgenticConfig", "answer", "bash", "call", "shown", "told", "write"]
+def rules(**given: Any) -> EpisodeConfig:
+    """Of an agentic episode, with its level and system message."""
+    return resolved(EpisodeConfig(AGENTIC, **given))
+
+
+def begun(problem: Problem, grader: Grader, where: Workshop, config: EpisodeConfig, **options: Any) -> AgenticSession:
+    """A session that was asked as its kind asks."""
+    return AgenticSession(problem, config, kind_of(config).messages(problem, config), grader, where, **options)
+
+
+__all__ = ["SUBMIT", "answer", "bash", "begun", "call", "rules", "shown", "told", "write"]

@@ -9,8 +9,11 @@ from typing import Any
 
 from transformers import PreTrainedTokenizerFast
 
-from rtl_agent.envs import renderer_for, tokenizer_for
-from rtl_agent.envs.dialects import DIALECTS, Dialect, ToolSpec
+from rtl_agent.envs.dialects.dialect import Dialect
+from rtl_agent.envs.dialects.registry import DIALECTS
+from rtl_agent.envs.renderers import renderer_for
+from rtl_agent.envs.session import ToolSpec
+from rtl_agent.envs.tokenizers import tokenizer_for
 from rtl_agent.prompts import Message
 from tests.envs.vocabularies import gpt_oss, qwen3
 

@@ -10,7 +10,8 @@ from tinker_cookbook.completers import TokensWithLogprobs
 from tinker_cookbook.rl.data_processing import trajectory_to_data
 from tinker_cookbook.rl.types import Trajectory, Transition
 
-from rtl_agent.envs.dialects import DIALECTS, ToolCall, ToolResult
+from rtl_agent.envs.dialects.registry import DIALECTS
+from rtl_agent.envs.session import ToolCall, ToolResult
 from rtl_agent.prompts import Message
 from tests.envs.dialects.spoken import ASKED, TOOLS, Spoken, spoken
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rtl_agent.envs.dialects import ToolCall, ToolResult, ToolSpec
-from rtl_agent.envs.harmony import DATE
+from rtl_agent.envs.renderers import DATE
+from rtl_agent.envs.session import ToolCall, ToolResult, ToolSpec
 from tests.envs.dialects.spoken import ASKED, TOOLS, spoken
 from tests.envs.vocabularies import O200K
 

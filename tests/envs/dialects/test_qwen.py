@@ -2,8 +2,8 @@
 
 import pytest
 
-from rtl_agent.envs.dialects import ToolCall, ToolResult, Turn
 from rtl_agent.envs.dialects.qwen import parse_text, results_text, tools_text
+from rtl_agent.envs.session import ToolCall, ToolResult, Turn
 from tests.envs.dialects.spoken import ASKED, TOOLS, spoken
 
 LS = ToolCall("execute_bash", {"command": "ls"})

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 import pytest
 from tinker_cookbook.tokenizer_utils import register_tokenizer, unregister_tokenizer
 
-from rtl_agent.envs import UnknownRenderer, tokenizer_for
-from rtl_agent.envs.dialects import UnknownDialect, dialect_for
+from rtl_agent.envs.dialects.registry import UnknownDialect, dialect_for
+from rtl_agent.envs.renderers import UnknownRenderer
+from rtl_agent.envs.tokenizers import tokenizer_for
 from tests.envs.dialects.spoken import ASKED, TOOLS
 from tests.envs.vocabularies import gpt_oss, qwen3
 

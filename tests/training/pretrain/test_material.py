@@ -3,9 +3,9 @@
 import itertools
 from collections import Counter
 
-from rtl_agent.envs import tokenizer_for
-from rtl_agent.envs.dialects.dialect import ToolResult
 from rtl_agent.envs.dialects.registry import dialect_for
+from rtl_agent.envs.session import ToolResult
+from rtl_agent.envs.tokenizers import tokenizer_for
 from rtl_agent.problems import Kind, load_problems
 from rtl_agent.problems.generate import TRAINED
 from rtl_agent.training.pretrain.batches import Pair

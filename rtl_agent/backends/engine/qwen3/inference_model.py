@@ -105,15 +105,19 @@ def score(model: InferenceModel, request: ScoreRequest) -> Score:
     predicted = max(first, 1)
     logprobs: list[float | None] = [None] * (predicted - first)
     topk: list[Pairs | None] = [None] * (predicted - first)
+    ranks: list[int | None] = [None] * (predicted - first)
     rows = max(1, MAX_LOGITS // model.config.vocabulary)
     for start in range(predicted, len(tokens), rows):
         targets = tokens[start : start + rows]
         table = torch.log_softmax(hidden[start - 1 : start - 1 + len(targets)] @ model.head, dim=-1)
-        logprobs += table.gather(1, targets[:, None])[:, 0].tolist()
+        own = table.gather(1, targets[:, None])
+        logprobs += own[:, 0].tolist()
         if request.topk:
             topk += best(table, request.topk)
+        if request.ranks:
+            ranks += ((table > own).sum(dim=-1) + 1).tolist()
     then = None if request.then is None else _one_token(model, hidden[-1:], request.then)
-    return Score(logprobs, topk if request.topk else (), then)
+    return Score(logprobs, topk if request.topk else (), then, ranks if request.ranks else ())
 
 
 def best(logprobs: Tensor, count: int) -> list[Pairs]:

@@ -7,7 +7,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from rtl_agent.backends.engine.contract import EngineError, SampledSequence, SampleRequest, StopReason
+from rtl_agent.backends.engine.contract import (
+    EngineError,
+    OnToken,
+    SampledSequence,
+    SampledToken,
+    SampleRequest,
+    StopReason,
+)
 from rtl_agent.backends.engine.qwen3.inference_model import InferenceModel, Pairs, best
 from rtl_agent.backends.engine.qwen3.kv_cache import CachedDecoder, Prefilled
 from rtl_agent.backends.engine.stop_conditions import StopConditions
@@ -21,9 +28,25 @@ class RunningSequence:
     request: SampleRequest
     future: "Future[SampledSequence]"
     stops: StopConditions
+    on_token: OnToken | None = None
     tokens: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
     topk: list[Pairs] = field(default_factory=list)
+
+    def append(self, token: int, logprob: float, topk: list[Pairs]) -> None:
+        self.tokens.append(token)
+        self.logprobs.append(logprob)
+        self.topk += topk
+        if self.on_token is not None:
+            self.on_token(SampledToken(token, logprob, topk[0] if topk else ()))
+
+    def finish(self, reason: StopReason) -> None:
+        if self.future.set_running_or_notify_cancel():
+            self.future.set_result(SampledSequence(self.tokens, self.logprobs, reason, self.topk))
+
+    def fail(self, error: EngineError) -> None:
+        if self.future.set_running_or_notify_cancel():
+            self.future.set_exception(error)
 
 
 class SamplingBatch:
@@ -59,19 +82,18 @@ class SamplingBatch:
         self._drawn += 1
         for row, sequence in list(self._sequences.items()):
             token = tokens[row]
+            if sequence.future.cancelled():
+                self._leave(row)
+                continue
             if not math.isfinite(logprobs[row]):
                 self._decoder.wipe(row)
-                self._leave(row).future.set_exception(EngineError("The model's logits are not finite numbers."))
+                self._leave(row).fail(EngineError("The model's logits are not finite numbers."))
                 continue
-            sequence.tokens.append(token)
-            sequence.logprobs.append(logprobs[row])
-            if sequence.request.topk_logprobs:
-                sequence.topk += best(sampled.logprobs[row : row + 1], sequence.request.topk_logprobs)
+            k = sequence.request.topk_logprobs
+            sequence.append(token, logprobs[row], best(sampled.logprobs[row : row + 1], k) if k else [])
             ended = sequence.stops.reached(token)
             if ended or len(sequence.tokens) == sequence.request.max_tokens:
-                reason: StopReason = "stop" if ended else "length"
-                done = SampledSequence(sequence.tokens, sequence.logprobs, reason, sequence.topk)
-                self._leave(row).future.set_result(done)
+                self._leave(row).finish("stop" if ended else "length")
             else:
                 self._newest[row] = token
         if self._sequences:
@@ -85,4 +107,4 @@ class SamplingBatch:
 
     def abandon(self, error: EngineError) -> None:
         for row in list(self._sequences):
-            self._leave(row).future.set_exception(error)
+            self._leave(row).fail(error)

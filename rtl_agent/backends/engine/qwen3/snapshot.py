@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import torch
 
-from rtl_agent.backends.engine.contract import EngineError, SampledSequence, SampleRequest, Score, ScoreRequest
+from rtl_agent.backends.engine.contract import EngineError, OnToken, SampledSequence, SampleRequest, Score, ScoreRequest
 from rtl_agent.backends.engine.qwen3.inference_model import InferenceModel, score
 from rtl_agent.backends.engine.qwen3.kv_cache import Prefilled, prefill
 from rtl_agent.backends.engine.qwen3.sampling_batch import RunningSequence, SamplingBatch
@@ -86,11 +86,11 @@ class Qwen3Snapshot:
         self._kept = 0  # numbers in them
         self._closed = False
 
-    def sample(self, request: SampleRequest) -> "Future[SampledSequence]":
+    def sample(self, request: SampleRequest, on_token: OnToken | None = None) -> "Future[SampledSequence]":
         """A request that cannot be served comes back as a future that has failed."""
         future: Future[SampledSequence] = Future()
         try:
-            sequence = RunningSequence(request, future, self._checked(request))
+            sequence = RunningSequence(request, future, self._checked(request), on_token)
             with self._queue:
                 self._open()
                 self._waiting.append(sequence)
@@ -157,12 +157,12 @@ class Qwen3Snapshot:
                 if not self._waiting:
                     return
                 sequence = self._waiting.popleft()
-            if not sequence.future.set_running_or_notify_cancel():
+            if sequence.future.cancelled():
                 continue
             try:
                 prompt = self._prefilled(model, tuple(sequence.request.prompt))
             except Exception as error:
-                sequence.future.set_exception(EngineError(f"Reading a prompt with {self.base!r} failed: {error}"))
+                sequence.fail(EngineError(f"Reading a prompt with {self.base!r} failed: {error}"))
             else:
                 batch.join(sequence, prompt)
 

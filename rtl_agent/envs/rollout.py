@@ -1,0 +1,144 @@
+"""The one loop that plays an episode by tokens: training, its evaluations, `eval`, `play` and the Python API use it."""
+
+import asyncio
+import hashlib
+from collections.abc import Callable, Coroutine, Iterable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+import tinker
+from tinker_cookbook.completers import StopCondition, TokenCompleter, TokensWithLogprobs
+from tinker_cookbook.rl.types import InitialObservationOverflow, Trajectory, Transition
+
+from rtl_agent.envs.env import EpisodeEnv
+from rtl_agent.envs.episode import EpisodeFailed
+from rtl_agent.runs.episode import Episode
+
+T = TypeVar("T")
+
+
+def seed_of(*parts: object) -> int:
+    """31 bits from a run's seed and whatever names one sample.
+
+    Seeds depend on what is sampled and not on when: a run that was killed samples the same again.
+    """
+    digest = hashlib.sha256("/".join(map(str, parts)).encode()).digest()
+    return int.from_bytes(digest[:4], "big") >> 1
+
+
+async def gather_or_cancel(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """The results in their order, or the first error once all have ended. `asyncio.gather` would leave them running."""
+    tasks = [asyncio.ensure_future(work) for work in works]
+    try:
+        return list(await asyncio.gather(*tasks))
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _untimed(kind: str) -> AbstractContextManager[None]:
+    return nullcontext()
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A model as it is sampled from: in one step of training, or in one evaluation."""
+
+    client: tinker.SamplingClient
+    max_tokens: int  # of one turn
+    temperature: float
+    seed: int
+    during: Callable[[str], AbstractContextManager[None]] = _untimed  # around "sample" and "grade", to time them
+
+    def completer(self, problem_id: str, index: int) -> "SeededCompleter":
+        """The same for the same seed, problem and number of the sample, whoever asks."""
+        return SeededCompleter(self, seed_of(self.seed, problem_id, index))
+
+
+@dataclass
+class SeededCompleter(TokenCompleter):
+    """One episode's model: every turn has a seed of its own."""
+
+    policy: Policy
+    seed: int
+    turn: int = 0
+
+    async def __call__(
+        self, model_input: tinker.ModelInput, stop: StopCondition, *, max_tokens: int | None = None
+    ) -> TokensWithLogprobs:
+        """The tokens as sampled, never decoded and encoded again."""
+        policy = self.policy
+        params = tinker.SamplingParams(
+            max_tokens=min(policy.max_tokens, max_tokens or policy.max_tokens),
+            temperature=policy.temperature,
+            stop=stop,
+            seed=seed_of(self.seed, self.turn),
+        )
+        self.turn += 1
+        with policy.during("sample"):
+            answer = await policy.client.sample_async(prompt=model_input, num_samples=1, sampling_params=params)
+        sampled = answer.sequences[0]
+        return TokensWithLogprobs(list(sampled.tokens), list(sampled.logprobs or ()), sampled.stop_reason)
+
+
+class TokenWatcher(Protocol):
+    """Is told of an episode while it is played."""
+
+    def sampled(self, tokens: list[int]) -> None: ...
+
+    def shown(self, tokens: list[int]) -> None: ...
+
+
+class _Unwatched:
+    def sampled(self, tokens: list[int]) -> None: ...
+
+    def shown(self, tokens: list[int]) -> None: ...
+
+
+UNWATCHED = _Unwatched()
+
+
+@dataclass(frozen=True)
+class PlayedEpisode:
+    """An episode that is over, with the tokens of each turn as the trainer wants them."""
+
+    episode: Episode
+    trajectory: Trajectory
+
+    @property
+    def usage(self) -> dict[str, int]:
+        """Tokens of all prompts and of all answers."""
+        turns = self.trajectory.transitions
+        return {"prompt": sum(turn.ob.length for turn in turns), "answer": sum(len(turn.ac.tokens) for turn in turns)}
+
+
+async def play_episode(env: EpisodeEnv, completer: SeededCompleter, watcher: TokenWatcher = UNWATCHED) -> PlayedEpisode:
+    """From the first prompt to the end. EpisodeFailed where there is none that can be judged."""
+    first = await env.initial_observation()
+    if isinstance(first, InitialObservationOverflow):
+        raise EpisodeFailed(f"{env.problem.id}: the prompt is longer than the model's context")
+    observation, stop = first
+    transitions: list[Transition] = []
+    while True:
+        action = await completer(observation, stop)
+        watcher.sampled(action.tokens)
+        with completer.policy.during("grade"):
+            result = await env.step(action.tokens, extra={"stop_reason": action.stop_reason})
+        transitions.append(
+            Transition(observation, action, result.reward, result.episode_done, result.metrics, result.logs)
+        )
+        if result.episode_done:
+            return PlayedEpisode(
+                _with_logprobs(env.episode, transitions), Trajectory(transitions, result.next_observation)
+            )
+        known = observation.length + len(action.tokens)
+        observation, stop = result.next_observation, result.next_stop_condition
+        watcher.shown(observation.to_ints()[known:])
+
+
+def _with_logprobs(episode: Episode, transitions: list[Transition]) -> Episode:
+    """As they are where the server told none."""
+    logprobs = [logprob for transition in transitions for logprob in transition.ac.logprobs]
+    return episode.with_logprobs(logprobs) if logprobs else episode

@@ -1,0 +1,99 @@
+"""Ctrl-C: the step is dropped or finished, a checkpoint is saved, and the line that is printed resumes the run."""
+
+import asyncio
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from rtl_agent.training.interrupt import Interrupted, Stop
+from tests.training.test_resume import OPTIONS, comparable, finish, metrics, weights
+
+ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
+
+
+def test_work_that_may_be_dropped_is_and_other_work_is_finished() -> None:
+    async def run(may_drop: bool) -> tuple[str, list[str]]:
+        stop, seen = Stop(), list[str]()
+
+        async def work() -> str:
+            stop.request()
+            try:
+                await asyncio.sleep(0)
+                await asyncio.sleep(0)
+                await asyncio.sleep(0)
+                seen.append("finished")
+                return "result"
+            except asyncio.CancelledError:
+                seen.append("dropped")
+                raise
+
+        try:
+            return await stop.unless_requested(work(), lambda: may_drop), seen
+        except Interrupted:
+            return "interrupted", seen
+
+    assert asyncio.run(run(may_drop=True)) == ("interrupted", ["dropped"])
+    assert asyncio.run(run(may_drop=False)) == ("result", ["finished"])
+
+
+def test_nothing_new_is_begun_after_a_request() -> None:
+    async def run() -> None:
+        stop = Stop()
+        stop.request()
+        with pytest.raises(Interrupted):
+            await stop.unless_requested(asyncio.sleep(0), lambda: True)
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("number", "after", "later"), [(signal.SIGINT, 1, 0.0), (signal.SIGTERM, 2, 0.04), (signal.SIGINT, 3, 0.08)]
+)
+def test_a_stopped_run_ends_as_one_that_never_was(
+    gates: Path, tmp_path: Path, number: signal.Signals, after: int, later: float
+) -> None:
+    run = tmp_path / "stopped"
+    words = [f"cvdp_jsonl_path={gates}", f"log_path={run}", *OPTIONS, "save_every=0"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "rtl_agent.cli.main", "train", "distill", *words, "max_steps=500"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=ENVIRONMENT,
+    )
+    log = run / "metrics.jsonl"
+    while process.poll() is None and not (log.exists() and log.read_text().count("\n") >= after):
+        time.sleep(0.01)
+    time.sleep(later)
+    process.send_signal(number)
+    said = process.communicate(timeout=300)[1]
+    assert process.returncode == 130, said
+    assert "Traceback" not in said
+    assert "a checkpoint is saved" in said
+    done = len(metrics(run))
+    saved = (run / "checkpoints.jsonl").read_text().splitlines()
+    assert f'"step": {done}' in saved[-1]
+    last = said.strip().splitlines()[-1]
+    assert f"stopped after {done} of 500 steps. Resume at step {done} with: " in last
+    command = shlex.split(last.partition("with: ")[2])
+    assert command == ["rtl-agent", "train", "resume", str(run)]
+    steps = done + 2
+    again = subprocess.run(
+        [sys.executable, "-m", "rtl_agent.cli.main", *command[1:], f"max_steps={steps}"],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+        env=ENVIRONMENT,
+    )
+    assert again.returncode == 0, again.stderr
+    assert f"resuming at step {done} of {steps}" in again.stderr
+    finish(gates, tmp_path / "unbroken", steps)
+    assert comparable(run) == comparable(tmp_path / "unbroken")
+    assert weights(run, steps) == weights(tmp_path / "unbroken", steps)
