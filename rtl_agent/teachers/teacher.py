@@ -1,8 +1,8 @@
 """What a teacher is, and the usual one: any sampling client, asked how likely it finds the student's own tokens.
 
-A package adds a kind of teacher with an entry point of the group `rtl_agent.teachers`. Its object makes a `Teacher` of a
-sampling client, the model's name and how many of its likeliest tokens are wanted; `rtl_agent.teachers.checks` holds it
-against the contract.
+A package adds a kind of teacher with an entry point of the group `rtl_agent.teachers`: its object makes a `Teacher` of
+a sampling client, the model's name and how many of its likeliest tokens are wanted. `rtl_agent.teachers.checks` holds
+it against the contract.
 """
 
 import math
