@@ -1,24 +1,13 @@
-"""Grade a model's reply: the example of README.md."""
+"""Grade a model's reply."""
 
 import rtl_agent as ra
 
-REPLY = """Here is the encoder:
+problem = ra.load_problems("bundled")[0]
+reply = "```systemverilog\nmodule axi_stream_skid_buffer (input logic clk);\nendmodule\n```"
 
-```systemverilog
-module edge_detector (input logic clk, rst, d, output logic rise);
-endmodule
-```
-"""
+with ra.SyncGrader(jobs=8) as grader:
+    grade = grader.grade_reply(problem, reply)
 
-
-def main() -> None:
-    problem = next(one for one in ra.load_problems("bundled") if one.id == "rtl_edge_detector_0001")
-    with ra.SyncGrader() as grader:
-        grade = grader.grade_reply(problem, REPLY)
-    print(grade.outcome, f"{grade.reward.total} of {grade.reward.maximum}")
-    for reason in grade.reasons:
-        print("*", reason)
-
-
-if __name__ == "__main__":
-    main()
+print(grade.outcome, f"{grade.reward.total} of {grade.reward.maximum}")
+for reason in grade.reasons[:3]:
+    print("*", reason)

@@ -34,6 +34,21 @@ if TYPE_CHECKING:
     )
     from rtl_agent.problems import PROBLEM_SOURCES, LoadOptions, Problem, load_problems, parse_record
     from rtl_agent.registry import Registry
+    from rtl_agent.training import (
+        Config,
+        DataConfig,
+        EpisodeConfig,
+        EvalConfig,
+        GradingConfig,
+        ModelConfig,
+        ObjectiveConfig,
+        OptimConfig,
+        RunConfig,
+        TrainResult,
+        configure,
+        train,
+        train_async,
+    )
 
 _WHERE = {
     "rtl_agent.grading": (
@@ -52,28 +67,56 @@ _WHERE = {
     ),
     "rtl_agent.problems": ("PROBLEM_SOURCES", "LoadOptions", "Problem", "load_problems", "parse_record"),
     "rtl_agent.registry": ("Registry",),
+    "rtl_agent.training": (
+        "Config",
+        "DataConfig",
+        "EpisodeConfig",
+        "EvalConfig",
+        "GradingConfig",
+        "ModelConfig",
+        "ObjectiveConfig",
+        "OptimConfig",
+        "RunConfig",
+        "TrainResult",
+        "configure",
+        "train",
+        "train_async",
+    ),
 }
 _MODULES = {name: module for module, names in _WHERE.items() for name in names}
 
 __all__ = [
     "PROBLEM_SOURCES",
     "REWARD_TERMS",
+    "Config",
+    "DataConfig",
+    "EpisodeConfig",
+    "EvalConfig",
     "Extraction",
     "Grade",
     "GradeCache",
     "Grader",
+    "GradingConfig",
     "JudgedSubmission",
     "LoadOptions",
+    "ModelConfig",
+    "ObjectiveConfig",
+    "OptimConfig",
     "Outcome",
     "Problem",
     "Registry",
     "RewardWeights",
+    "RunConfig",
     "Submission",
     "SyncGrader",
+    "TrainResult",
+    "configure",
     "load_problems",
     "parse_record",
     "parse_weights",
     "submit",
+    "train",
+    "train_async",
 ]
 
 

@@ -2,9 +2,9 @@
 
     RTL_AGENT_CVDP=<folder> python scripts/hiding_cvdp.py [--timeout S]
 
-Every set of given RTL files, and every bundled reference, is preprocessed by Icarus and Verilator, and differences are
-listed. Every problem that synthesises has its tests run on its given files and on their netlist, with both timings:
-where the files pass, one of the netlists must; where they fail, they should fail for the same reason.
+Every set of given RTL files, and every bundled reference, is preprocessed and elaborated by Icarus and Verilator, and
+differences are listed. Every problem that synthesises has its tests run on its given files and on their netlist, with
+both timings: where the files pass, one of the netlists must; where they fail, they should fail for the same reason.
 """
 
 import argparse
@@ -18,6 +18,7 @@ from rtl_agent.grading import submit
 from rtl_agent.grading.exact import ServiceRun, simulates
 from rtl_agent.grading.fast import FastPath
 from rtl_agent.grading.netlist import PLAN, netlist_plan
+from rtl_agent.grading.same_branches import elaborated_differences
 from rtl_agent.grading.same_text import differences, read_twice
 from rtl_agent.grading.seed import job_seed
 from rtl_agent.problems import BUNDLED, Needs, Problem, load_problems, read_problems
@@ -43,11 +44,13 @@ async def compare_texts(sets: Mapping[str, Mapping[str, str]]) -> None:
             sources = [f"/code/{path}" for path in texts if path.endswith(HDL)]
             found = await read_twice(box, sources, tools.env("2.0.1"))
         said = [found] if isinstance(found, str) else differences(*found, list(texts), None)
+        if not isinstance(found, str):
+            said += await elaborated_differences(BubblewrapSandbox(slots=1), tools, found[0].text, "")
         files += len(sources)
         differing += bool(said)
         if said:
             print(f"{name}: {'; '.join(said)}")
-    print(f"{len(sets)} sets of {files} files, {differing} differ or have waivers")
+    print(f"{len(sets)} sets of {files} files, {differing} differ or have waivers", flush=True)
 
 
 def summary(run: ServiceRun) -> str:

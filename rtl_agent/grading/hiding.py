@@ -2,8 +2,9 @@
 
 CVDP's lint and synthesis services take such text: a waiver in a comment passes the lint that was asked for. A verdict
 is stricter than CVDP's here, and only here. Whether a linter reads what the simulator reads is asked of both tools
-(same_text.py); whether a synthesiser builds what was simulated, of the tests themselves (netlist.py). What is left to
-text are calls out of Verilog: Yosys runs imported C functions while it elaborates, and those can do anything.
+(same_text.py), and so is whether it elaborates the same (same_branches.py); whether a synthesiser builds what was
+simulated is asked of the tests themselves (netlist.py). What is left to text are calls out of Verilog: Yosys runs
+imported C functions while it elaborates, and those can do anything.
 """
 
 import re
@@ -12,6 +13,7 @@ from dataclasses import replace
 
 from rtl_agent.grading.channel import open_channel
 from rtl_agent.grading.exact import ServiceRun, named_text, simulates
+from rtl_agent.grading.same_branches import elaborated_differences
 from rtl_agent.grading.same_text import Reading, differences, read_twice
 from rtl_agent.grading.submission import Submission
 from rtl_agent.grading.syntax import design_files
@@ -56,11 +58,20 @@ class HidingCheck:
         simulator, linter = found
         known = [*sources, *problem.context, *submission.files]
         hidden = differences(simulator, linter, known, None)
-        if not hidden:
+        branches = [] if hidden else await self._branches(simulator.text, service)
+        if not hidden and not branches:
             return []
         given = {path: problem.context[path] for path in problem.targets if path in problem.context}
         before = await self._read(problem, service, given, sources) if given else ""
-        return differences(simulator, linter, known, None if isinstance(before, str) else before)
+        if isinstance(before, str):
+            return differences(simulator, linter, known, None) or branches
+        if branches:
+            allowed = await self._branches(before[0].text, service)
+            return [one for one in branches if one not in allowed]
+        return differences(simulator, linter, known, before)
+
+    async def _branches(self, text: str, service: Service) -> list[str]:
+        return await elaborated_differences(self._sandbox, self._toolchain, text, service.env.get("TOPLEVEL", ""))
 
     async def _read(
         self, problem: Problem, service: Service, files: Mapping[str, str], sources: Sequence[str]

@@ -8,7 +8,7 @@ which a linter keeps in its output as comments and directives, are allowed where
 import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from rtl_agent.grading.verilog_tokens import Kind, Token, strings, tokens
@@ -30,6 +30,7 @@ class Reading:
     code: tuple[str, ...]  # tokens, without line markers
     comments: tuple[str, ...]
     files: frozenset[str]  # that its line markers name
+    text: str = field(default="", repr=False, compare=False)
 
 
 async def read_twice(box: Box, sources: Sequence[str], env: Mapping[str, str]) -> tuple[Reading, Reading] | str:
@@ -71,7 +72,7 @@ def reading(text: str) -> Reading:
         else:
             code.append(token.text)
         at += 1
-    return Reading(tuple(code), tuple(comments), frozenset(files))
+    return Reading(tuple(code), tuple(comments), frozenset(files), text)
 
 
 def _is_marker(stream: Sequence[Token], at: int) -> bool:

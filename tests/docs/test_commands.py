@@ -2,7 +2,7 @@
 
 A comment before a block says how it is meant: `<!-- file: NAME -->` is text to be saved, `<!-- exits with 1 -->` one
 whose last command ends so, `<!-- not run: WHY -->` one that is only read. The lines after a command are what it prints,
-in this order; `...` stands for any lines.
+in this order; `...` stands for anything.
 """
 
 import os
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import ROOT, Block, blocks, commands
+from tests.docs.pages import ROOT, Block, Command, blocks, commands
 
 TUTORIALS = [ROOT / "docs" / f"{name}.md" for name in ("start-grading", "start-learning", "own-problems")]
 CONSOLE = ("console", "sh", "bash", "shell", "")
@@ -21,41 +21,62 @@ CONSOLE = ("console", "sh", "bash", "shell", "")
 
 @pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
 def test_a_tutorial_works_as_it_is_written(page: Path, tmp_path: Path) -> None:
-    ran = 0
+    shell = Shell(tmp_path)
     for block in blocks(page):
         if name := re.fullmatch(r"file: (\S+)", block.comment):
-            file = tmp_path / name[1]
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text("\n".join(block.lines) + "\n")
+            shell.save(name[1], block)
         elif block.info == "console" and not block.comment.startswith("not run: "):
-            ran += run(block, tmp_path)
-    assert ran, f"{page.name} has no command"
+            shell.run(block)
+    assert shell.ran, f"{page.name} has no command"
 
 
-def run(block: Block, folder: Path) -> int:
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    found = commands(block)
-    for number, command in enumerate(found):
-        last = number == len(found) - 1
-        said = re.fullmatch(r"exits with (\d+)", block.comment) if last else None
+class Shell:
+    """Runs the commands of a page in order, in a directory of its own, and stays where `cd` went."""
+
+    def __init__(self, folder: Path) -> None:
+        self._here = self._folder = folder
+        self.ran = 0
+
+    def save(self, name: str, block: Block) -> None:
+        file = self._here / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("\n".join(block.lines) + "\n")
+
+    def run(self, block: Block) -> None:
+        said = re.fullmatch(r"exits with (\d+)", block.comment)
+        *others, last = commands(block)
+        for command in others:
+            self._run(block, command, 0)
+        self._run(block, last, int(said[1]) if said else 0)
+
+    def _run(self, block: Block, command: Command, exit_code: int) -> None:
         ended = subprocess.run(
-            ["bash", "-o", "pipefail", "-c", command.text],
-            cwd=folder,
-            env={**os.environ, "PATH": path},
+            ["bash", "-o", "pipefail", "-c", f'{command.text}\nended=$?; pwd > "$HERE"; exit $ended'],
+            cwd=self._here,
+            env={
+                **os.environ,
+                "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+                "HERE": str(self._folder / ".here"),
+            },
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
         )
         told = f"{block}: {command.text}\n{ended.stdout}\n{ended.stderr}"
-        assert ended.returncode == (int(said[1]) if said else 0), told
+        assert ended.returncode == exit_code, told
+        self._here = Path((self._folder / ".here").read_text().strip())
         rest = ended.stdout
-        for line in command.expected:
-            if line and line != "...":
-                assert line in rest, f"{block}: {line!r} is not in what follows\n{told}"
-                rest = rest[rest.index(line) + len(line) :]
-    return len(found)
+        for line in (line.removesuffix("...") for line in command.expected):
+            assert line in rest, f"{block}: {line!r} is not in what follows\n{told}"
+            rest = rest[rest.index(line) + len(line) :]
+        self.ran += 1
 
 
 def test_every_other_command_of_readme_says_why_it_is_not_run() -> None:
     silent = [str(block) for block in blocks(ROOT / "README.md") if block.info in CONSOLE and not block.comment]
     assert silent == []
+
+
+def test_the_python_of_readme_is_an_example_that_is_run() -> None:
+    (shown,) = [block for block in blocks(ROOT / "README.md") if block.info == "python"]
+    assert "\n".join(shown.lines) + "\n" == (ROOT / "examples" / "grade.py").read_text()

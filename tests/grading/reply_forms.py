@@ -19,6 +19,19 @@ def _quoted(text: str) -> str:
     return "".join(f"> {line}" if line.strip() else ">\n" for line in text.splitlines(keepends=True))
 
 
+def _numbered(text: str, form: str) -> str:
+    return "".join(form.format(number, line) for number, line in enumerate(text.splitlines(keepends=True), 1))
+
+
+def _marked(text: str) -> str:
+    return "".join(f"+{line}" for line in text.splitlines(keepends=True))
+
+
+def _in_two(text: str) -> tuple[str, str]:
+    middle = text.rstrip().rfind("\n") + 1
+    return text[:middle], text[middle:]
+
+
 ONE_FILE: dict[str, Form] = {
     "a plain block": lambda path, name, text: _fenced(text),
     "no language": lambda path, name, text: _fenced(text, ""),
@@ -147,4 +160,62 @@ ONE_FILE: dict[str, Form] = {
     ),
     "an artifact": lambda path, name, text: f'<artifact type="code" language="verilog">\n{text}</artifact>\n',
     "three apostrophes": lambda path, name, text: f"'''verilog\n{text}'''\n",
+    "prose in the block": lambda path, name, text: _fenced(f"Here is the module:\n{text}\nIt counts `up`.\n"),
+    "an explanation in a block that nobody closed": lambda path, name, text: (
+        f"```verilog\n{text}\n### How it works\n- **Reset**: none\n- `q` wraps; see above.\n"
+    ),
+    "a closing fence that was cut": lambda path, name, text: f"```verilog\n{text}``",
+    "a comment of another language with the path": lambda path, name, text: _fenced(f"# File: {path}\n{text}"),
+    "a button of a chat page": lambda path, name, text: f"```verilog\nCopy code\n{text}```\n",
+    "numbered lines": lambda path, name, text: _fenced(_numbered(text, "{:4d} | {}")),
+    "numbered lines as cat prints them": lambda path, name, text: _fenced(_numbered(text, "{:6d}\t{}")),
+    "quoted without a fence": lambda path, name, text: f"As you asked:\n\n{_quoted(text)}\nThere.\n",
+    "underscores escaped for Markdown": lambda path, name, text: _fenced(text.replace("_", "\\_")),
+    "html with breaks": lambda path, name, text: f"<code>{html.escape(text).rstrip()}</code>".replace("\n", "<br>\n"),
+    "html with a span for each line": lambda path, name, text: (
+        "<pre>" + "\n".join(f"<span>{html.escape(line)}</span>" for line in text.rstrip().split("\n")) + "</pre>"
+    ),
+    "a string of JSON": lambda path, name, text: json.dumps(_fenced(text)),
+    "a string of JSON in a string": lambda path, name, text: json.dumps(json.dumps({"code": text})),
+    "line ends escaped": lambda path, name, text: _fenced(text).replace("\n", "\\n"),
+    "json with a comma too many": lambda path, name, text: f'{{"code": [{{"{path}": {json.dumps(text)},}},]}}',
+    "json with comments": lambda path, name, text: f'{{\n  // the file\n  "{path}": {json.dumps(text)}\n}}',
+    "json with apostrophes": lambda path, name, text: str({"code": [{path: text}]}),
+    "json with a bare key": lambda path, name, text: f"{{code: {json.dumps(text)}}}",
+    "json with three quotes": lambda path, name, text: f'{{"{path}": """\n{text}"""}}',
+    "json without its end": lambda path, name, text: json.dumps({"code": [{path: text}]})[:-3],
+    "json with a path from here": lambda path, name, text: json.dumps({f"./{path}": text}),
+    "json with an absolute path": lambda path, name, text: json.dumps({f"/code/{path}": text}),
+    "a tool call": lambda path, name, text: (
+        "<tool_call>\n" + json.dumps({"name": "write", "arguments": {"path": path, "content": text}}) + "\n</tool_call>"
+    ),
+    "a tool call with its arguments as a string": lambda path, name, text: json.dumps(
+        {"function": {"name": "write", "arguments": json.dumps({"file_path": path, "file_text": text})}}
+    ),
+    "a tool call in XML": lambda path, name, text: (
+        f"<function=write>\n<parameter=path>\n{path}\n</parameter>\n<parameter=content>\n{text}</parameter>\n</function>"
+    ),
+    "a diff of a new file": lambda path, name, text: _fenced(
+        f"--- /dev/null\n+++ b/{path}\n@@ -0,0 +1,{len(text.splitlines())} @@\n{_marked(text)}", "diff"
+    ),
+    "a bare diff of a new file": lambda path, name, text: (
+        f"diff --git a/{path} b/{path}\nnew file mode 100644\n--- /dev/null\n+++ b/{path}\n"
+        f"@@ -0,0 +1,{len(text.splitlines())} @@\n{_marked(text)}"
+    ),
+    "a patch that adds the file": lambda path, name, text: (
+        f"*** Begin Patch\n*** Add File: {path}\n{_marked(text)}*** End Patch\n"
+    ),
+    "search and replace of a new file": lambda path, name, text: (
+        f"{path}\n```verilog\n<<<<<<< SEARCH\n=======\n{text}>>>>>>> REPLACE\n```\n"
+    ),
+    "a change of a draft": lambda path, name, text: (
+        f"{_fenced(text.replace('endmodule', 'initial broken;' + chr(10) + 'endmodule', 1))}\nNo, without:\n"
+        f"{_fenced('-initial broken;' + chr(10), 'diff')}"
+    ),
+    "a template of JavaScript": lambda path, name, text: f"```js\nconst code = `\n{text}`;\n```\n",
+    "a final channel": lambda path, name, text: (
+        f"<|channel|>analysis<|message|>{_fenced(WRONG.format(name=name))}<|end|><|start|>assistant"
+        f"<|channel|>final<|message|>{_fenced(text)}<|return|>"
+    ),
+    "in two blocks": lambda path, name, text: "And then\n".join(map(_fenced, _in_two(text))),
 }

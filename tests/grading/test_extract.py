@@ -1,5 +1,6 @@
 """From a model's reply to files: the target's module in whatever form it comes, and only the problem's own targets."""
 
+import difflib
 import json
 import time
 from dataclasses import replace
@@ -232,6 +233,72 @@ def test_cvdp_takes_the_first_block_and_nothing_else() -> None:
         assert "no JSON object" in (extract(TWO, other, Extraction.CVDP).unusable or "")
 
 
+GIVEN = problem_of(TARGET, top="counter", context={TARGET: CODE})
+CHANGED = CODE.replace("q < 9", "q < 12").replace("/* saturates */", "// saturates at 12")
+
+
+def hunks(old: str, new: str, context: int = 3) -> str:
+    lines = difflib.unified_diff(old.splitlines(True), new.splitlines(True), f"a/{TARGET}", f"b/{TARGET}", n=context)
+    return "".join(lines)
+
+
+def test_changes_are_made_to_the_given_file_or_to_a_draft() -> None:
+    diff = hunks(CODE, CHANGED)
+    bare = "".join(diff.splitlines(True)[3:])
+    for reply in (block(diff, "diff"), diff, block(bare, "diff"), block(hunks(CODE, CHANGED, 0), "patch")):
+        assert extract(GIVEN, reply).files == {TARGET: CHANGED}
+    draft = CHANGED.replace("12", "13")
+    assert extract(GIVEN, f"{block(draft)}Better:\n{block(hunks(draft, CHANGED), 'diff')}").files == {TARGET: CHANGED}
+    assert extract(ONE, f"{block(CODE)}Or:\n{block(diff, 'diff')}").files == {TARGET: CHANGED}
+    assert extract(GIVEN, f"{block(CHANGED)}Changes:\n{block(diff, 'diff')}").files == {TARGET: CHANGED}
+
+
+def test_changes_of_one_file_in_several_blocks_are_all_made() -> None:
+    parts = [("q < 9", "q < 12"), ("parameter W = 4", "parameter W = 8"), ("/* saturates */", "// up to 12")]
+    wanted, reply = CODE, ""
+    for old, new in parts:
+        line = next(line for line in wanted.splitlines() if old in line)
+        changed = line.replace(old, new)
+        search = f"<<<<<<< SEARCH\n{line}\n=======\n{changed}\n>>>>>>> REPLACE\n"
+        reply += f"{TARGET}\n{block(search)}"
+        wanted = wanted.replace(line, changed)
+    assert extract(GIVEN, reply).files == {TARGET: wanted}
+
+
+def test_a_change_that_does_not_fit_changes_nothing() -> None:
+    other = hunks(CODE.replace("posedge", "negedge"), CHANGED.replace("posedge", "negedge"), 0)
+    assert "no RTL" in (extract(GIVEN, block(other, "diff")).unusable or "")
+    twice = "-  always @(posedge clk) q <= 0;\n+  always @(posedge clk) q <= 1;\n"
+    text = CODE.replace("endmodule", "  always @(posedge clk) q <= 0;\n" * 2 + "endmodule")
+    assert extract(ONE, f"{block(text)}{block(twice, 'diff')}").files == {TARGET: text}
+
+
+@pytest.mark.parametrize("junk", ["assign x = 1;", "endmodule", "foo bar;", "wire [3:0] y", "q <= 1"])
+def test_broken_code_around_a_module_is_not_repaired(junk: str) -> None:
+    for text in (f"{CODE}{junk}\n", f"{junk}\n{CODE}"):
+        assert junk in extract(ONE, block(text)).files[TARGET]
+        assert junk in extract(ONE, f"```verilog\n{text}").files[TARGET]
+
+
+def test_a_given_module_that_is_repeated_is_left_out_and_another_one_is_not() -> None:
+    env = {"TOPLEVEL": "a", "VERILOG_SOURCES": "/code/rtl/a.sv /code/rtl/b.sv"}
+    problem = problem_of("rtl/a.sv", top="a", context={"rtl/b.sv": B})
+    problem = replace(problem, harness=replace(problem.harness, services=(Service("direct", ("pytest",), env, False),)))
+    repeated = B.replace("(input x)", "( input x ) /* as given */").replace("endmodule", "endmodule : b")
+    found = extract(problem, block(A + repeated)).files["rtl/a.sv"]
+    assert RtlText(found).names == {"a"}
+    assert "b" not in found.rpartition("endmodule")[2]
+    changed = B.replace("endmodule", "wire y;\nendmodule")
+    assert extract(problem, block(A + changed)).files == {"rtl/a.sv": A + changed}
+
+
+def test_a_header_that_only_the_reply_has_stands_where_it_is_included() -> None:
+    header, text = "`define WIDTH 8\n", f'`include "defs.vh"\n{CODE}'
+    assert extract(ONE, f"**defs.vh**\n{block(header)}\n{block(text)}").files == {TARGET: f"`define WIDTH 8\n{CODE}"}
+    with_header = problem_of(TARGET, top="counter", context={"rtl/defs.vh": "`define WIDTH 4\n"})
+    assert extract(with_header, f"**defs.vh**\n{block(header)}\n{block(text)}").files == {TARGET: text}
+
+
 @pytest.mark.parametrize(
     ("path", "reason"),
     [
@@ -341,6 +408,22 @@ HOSTILE = [
         "x```y\n",
         "*/\n",
         "b u_b (\n",
+        "@@ -1 +1 @@\n-a\n+b\n",
+        "```diff\n-a\n+b\n```\n",
+        "```diff\n-module counter;\n+module counter;endmodule\n```\n",
+        "<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n",
+        "{a: 'module m;",
+        '{"a": "module m;endmodule",',
+        ",//,\n",
+        "a\\_b",
+        "1: x\n",
+        "> module m\n",
+        "`module m ",
+        ": module m (",
+        "```v\nmodule counter;\n```\n```v\nassign a = 1; // end\n```\n",
+        '`include "a"\n',
+        "} x;\n",
+        "Some words here\n",
     ),
 ]
 

@@ -7,8 +7,11 @@ import pytest
 
 from rtl_agent.grading import Grader, Outcome, submit
 from rtl_agent.grading.hiding import calls_out
+from rtl_agent.grading.same_branches import elaborated_differences
 from rtl_agent.grading.same_text import differences, reading
 from rtl_agent.problems import Problem
+from rtl_agent.sandbox import BubblewrapSandbox
+from rtl_agent.toolchain import find_toolchain
 
 LINT, SYNTH = "rtl_debouncer_0001", "rtl_popcount_0001"
 
@@ -111,3 +114,31 @@ async def test_what_was_given_stays_allowed(bundled: dict[str, Problem], grader:
     given = replace(problem, context={**problem.context, target: pragma + problem.context[target]})
     grade = await grader.grade(given, submit(given, {target: pragma + problem.reference[target]}))
     assert grade.outcome is Outcome.PASSED, grade.reasons
+
+
+GENERATES = """module top #(parameter int N = 3) (input logic [7:0] a, output logic [7:0] y);
+  localparam int HALF = N / 2;
+  genvar i;
+  if (N == 3) assign y[0] = a[0]; else if (N == 4) assign y[0] = a[1]; else begin : other assign y[0] = 0; end
+  case (HALF) 0, 1: begin assign y[1] = 1; end default: assign y[1] = 0; endcase
+  for (i = 2; i < 8; i = i + 1) if (i < N) begin : low assign y[i] = a[i]; end else assign y[i] = ~a[i];
+  if (N > 9) ;
+endmodule
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "differs"),
+    [
+        ("", "", False),
+        ("N == 3)", "N - 2 == 1'b1 + 1'b0)", False),
+        ("HALF = N / 2", "HALF = N / 0", True),
+        ("localparam int HALF = N / 2", "localparam HALF = 8'd255 + 8'd1", True),
+        ("if (N > 9) ;", "if (1'bx) begin end else begin end", True),
+        ("if (N > 9) ;", "localparam W = 4'd15 + 4'd1; logic [W:0] wide; assign wide = '0;", True),
+    ],
+)
+async def test_both_tools_elaborate_the_same_branches(old: str, new: str, differs: bool) -> None:
+    text = GENERATES.replace(old, new, 1) if old else GENERATES
+    found = await elaborated_differences(BubblewrapSandbox(slots=1), find_toolchain(), text, "top")
+    assert bool(found) == differs, found

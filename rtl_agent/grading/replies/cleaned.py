@@ -21,6 +21,13 @@ _SURELY_ESCAPED = re.compile(
     r"|&#(?:x27|x22|39|34);|&quot;\S",
     re.ASCII,
 )
+# Of a listing: `12 | assign`, `12: assign`, `    12<tab>assign`.
+_NUMBERED = re.compile(r"[ \t]*+(\d{1,6})(?:[ \t]*+[|:│](?![:=])[ \t]?|\t|[ \t]*+$)")
+_ESCAPED_OR_HIDDEN = re.compile(
+    r'(?P<escaped>(?<=[A-Za-z0-9])\\_(?=\w))|//[^\n]*+|/\*(?s:.*?)(?:\*/|\Z)|"(?:[^"\\\n]++|\\(?s:.))*+"?|\\[!-~]++',
+    re.ASCII,
+)
+_MARKDOWN_ESCAPE = re.compile(r"\\([_*\[\]<>#|~&`])")
 
 
 def in_plain_characters(text: str) -> str:
@@ -34,7 +41,25 @@ def unescaped(text: str) -> str:
 
 
 def cleaned(text: str) -> str:
-    return in_plain_characters(unescaped(text))
+    return in_plain_characters(without_markdown_escapes(unescaped(without_line_numbers(text))))
+
+
+def without_line_numbers(text: str) -> str:
+    """Code as a listing shows it: every line begins with its number."""
+    lines = text.split("\n")
+    found = [_NUMBERED.match(line) for line in lines if line.strip()]
+    numbers = [int(number[1]) for number in found if number is not None]
+    first = numbers[0] if numbers else 0
+    if len(found) < 3 or len(numbers) < len(found) or numbers != list(range(first, first + len(found))):
+        return text
+    return "\n".join(line[number.end() :] if (number := _NUMBERED.match(line)) else line for line in lines)
+
+
+def without_markdown_escapes(text: str) -> str:
+    """`priority\\_override`: no identifier of Verilog has a backslash inside."""
+    if "\\_" not in text or not any(found["escaped"] for found in _ESCAPED_OR_HIDDEN.finditer(text)):
+        return text
+    return _MARKDOWN_ESCAPE.sub(r"\1", text)
 
 
 def with_line_ends(text: str) -> str:

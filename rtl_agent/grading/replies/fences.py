@@ -12,6 +12,23 @@ RTL_LANGUAGES = frozenset({"verilog", "systemverilog", "sv", "v", "vlog", "svh",
 _LANGUAGES = RTL_LANGUAGES | {
     *("bash", "sh", "shell", "console", "zsh", "powershell", "text", "txt", "plaintext", "plain", "output", "log"),
     *("json", "yaml", "yml", "toml", "xml", "html", "csv", "markdown", "md", "diff", "patch", "make", "makefile"),
+    *(
+        "js",
+        "javascript",
+        "ts",
+        "typescript",
+        "java",
+        "rust",
+        "go",
+        "ruby",
+        "php",
+        "sql",
+        "matlab",
+        "scala",
+        "latex",
+        "tex",
+    ),
+    *("ini", "dot", "graphviz", "plantuml", "systemc", "chisel", "udiff", "asm"),
     *("python", "py", "c", "cpp", "c++", "tcl", "vhdl", "perl", "wavedrom", "mermaid", "ascii", "none", "table"),
 }
 _QUOTE_OR_LIST = r"[ \t]*+(?:(?:>|[-*+][ \t]|\d{1,3}[.)][ \t])[ \t]*+)*+"

@@ -6,11 +6,18 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import PurePosixPath
 
-from rtl_agent.grading.replies.bare import DIRECTIVE, code_in, without_tags
-from rtl_agent.grading.replies.cleaned import cleaned, in_plain_characters, unescaped
-from rtl_agent.grading.replies.documents import Document, documents_in
+from rtl_agent.grading.replies.cleaned import (
+    cleaned,
+    in_plain_characters,
+    unescaped,
+    with_line_ends,
+    without_line_numbers,
+    without_markdown_escapes,
+)
+from rtl_agent.grading.replies.documents import Document, almost_documents_in, documents_in
+from rtl_agent.grading.replies.edits import Edit, edits_in, has_marked_lines, starts_an_edit
 from rtl_agent.grading.replies.fences import RTL_LANGUAGES, Segment, lines_of, segments_of
-from rtl_agent.grading.replies.rtl_text import RtlText
+from rtl_agent.grading.replies.rtl_text import DIRECTIVE, RtlText, code_in, without_tags, without_words_around
 
 _FILE = re.compile(r"[\w./\\-]{0,200}\.(?:svh|vh|sv|v|py|tcl|md|txt)\b", re.ASCII)
 # `// File: rtl/a.sv`, `/* a.sv */`, `// ==== rtl/a.sv ====`: a comment that says nothing else.
@@ -23,12 +30,20 @@ _CODE_ON_THE_FENCE = re.compile(
     rf"\s*+(?://|/\*|{DIRECTIVE}|(?:module|package|interface)\s++\w++\s*+(?:[(;#]|$))", re.ASCII
 )
 _JUNK_LINE = re.compile(
-    r"[ \t]*+(?:[`*#]*+[\w./-]{0,200}?\.(?:svh|vh|sv|v)[`*:]*+|verilog|systemverilog)?[ \t\r]*+\n", re.ASCII
+    r"[ \t]*+(?:[`*#]*+[ \t]*+(?:(?:file|filename|path)[ \t]*+[:=][ \t]*+)?[`*]*+"
+    r"[\w./-]{0,200}?\.(?:svh|vh|sv|v)[`*:]*+|verilog|systemverilog)?[ \t\r]*+\n",
+    re.ASCII | re.IGNORECASE,
 )
 _ANSWER = re.compile(r"<(/?)(?:answer|final|final_answer|final-answer|solution)>", re.IGNORECASE)
 _UNIT_END = re.compile(r"\bend(?:module|package|interface|primitive|program)\b")
 _MOST_PIECES = 1000  # the last ones: no answer has more blocks, and each costs time
 _FAR = 1 << 40
+_DIFFS = frozenset({"diff", "patch", "udiff"})
+_LOST_FENCE = re.compile(r"\n`{1,2}\s*+\Z|\n~{1,2}\s*+\Z")
+_QUOTED_CODE = re.compile(r"^[ \t]*+>[ \t>]*+(?:`\w|(?:macro)?module\b|package\b)", re.MULTILINE)
+_BREAK = re.compile(r"<br[ \t]*+/?>[ \t\r]*+\n?", re.IGNORECASE)
+_INLINE_TAG = re.compile(r"</?(?:span|b|i|em|strong)(?:\s[^<>\n]{0,200})?>", re.IGNORECASE)
+_AFTER_WORDS = re.compile(r"`++(?=(?:macro)?module\s)|(?<=[:.!])[ \t]++(?=(?:macro)?module\s++\w++\s*+[#(;])", re.ASCII)
 _QUOTED = re.compile(r"^[ \t]*+(?:>[ \t]?+)++", re.MULTILINE)
 
 
@@ -44,6 +59,7 @@ class Piece:
     labelled: bool = False  # its fence says Verilog
     final: bool = False  # it stands between tags such as <answer>
     cut: bool = False  # the reply ended inside of it
+    edit: Edit | None = None  # it is no text of a file, but says what to change in one
 
     @cached_property
     def rtl(self) -> RtlText:
@@ -60,6 +76,9 @@ def pieces_of(text: str) -> list[Piece]:
     if all(line.lstrip().startswith(">") for line in lines_of(text) if line.strip()):
         text = _QUOTED.sub("", text)
     documents = [document for document in documents_in(text) if _is_answer(document)][-_MOST_PIECES:]
+    documents = documents or [*almost_documents_in(text)][-_MOST_PIECES:]
+    if not documents:
+        text = with_line_ends(text)
     found = [piece for document in documents for piece in _of_document(document)]
     segments = segments_of(_without(text, documents))
     blocks = [segment for segment in segments if segment.is_block]
@@ -113,34 +132,56 @@ def _of_document(document: Document) -> Iterator[Piece]:
         if looks_like_a_path(key):
             blocks = [segment for segment in segments_of(text) if segment.is_block and segment.text.strip()]
             inside = blocks[0].text if blocks else text
-            yield Piece(cleaned(inside), document.start, named=key, from_json=True)
+            yield Piece(cleaned(inside), document.start, named=key, from_json=True, cut=document.cut)
         else:
             for segment in segments_of(text):
                 parts = _of_block(segment) if segment.is_block else _of_prose(segment)
-                yield from (replace(part, at=document.start) for part in parts)
+                yield from (replace(part, at=document.start, cut=part.cut or document.cut) for part in parts)
 
 
 def _of_block(block: Segment) -> Iterator[Piece]:
     named = next(iter(files_named(block.info)), "")
-    text = cleaned(block.text)
+    text = cleaned(block.text if block.closed else _LOST_FENCE.sub("", block.text))
     text = _code_of_the_fence(block.info) + text
     labelled = block.language in RTL_LANGUAGES
     common = Piece("", block.at, named, block.heading, labelled=labelled, cut=not block.closed)
-    if block.is_other_language:
+    is_diff = block.language in _DIFFS and has_marked_lines(text)
+    if is_diff or starts_an_edit(text) is not None:
+        yield from _edits(text, common, is_diff=is_diff)
+    elif block.is_other_language:
         # A model may call Verilog text; what is around it (a shell's `cat`, a table) is not to be graded.
         for start, end in code_in(text):
             yield replace(common, text=text[start:end].strip("\n") + "\n")
     else:
-        yield replace(common, text=_without_junk(text))
+        yield replace(common, text=without_words_around(_without_junk(text)))
+
+
+def _edits(text: str, common: Piece, *, is_diff: bool) -> Iterator[Piece]:
+    named = next(iter(files_named(text.partition("\n")[0])), common.named)
+    for edit in edits_in(text, is_diff=is_diff):
+        yield replace(common, named=edit.path or named, edit=edit)
 
 
 def _of_prose(prose: Segment) -> Iterator[Piece]:
-    raw = in_plain_characters(prose.text)
+    raw = without_markdown_escapes(in_plain_characters(without_line_numbers(prose.text)))
+    if _QUOTED_CODE.search(raw):
+        raw = _QUOTED.sub("", raw)
+    if (begins := starts_an_edit(raw)) is not None:
+        yield from _edits(raw[begins:], Piece("", prose.at + begins, headed=_headings(raw, begins)), is_diff=False)
+        raw = raw[:begins]
+    raw = _BREAK.sub("\n", _INLINE_TAG.sub("", raw))
     text = without_tags(raw)
-    for start, end in code_in(text):
-        above = [line.strip() for line in reversed(raw[max(0, start - 400) : start].split("\n")) if line.strip()]
+    if not (spans := code_in(text)):
+        raw = text = _AFTER_WORDS.sub("\n", text)
+        spans = code_in(text)
+    for start, end in spans:
         code = unescaped(text[start:end]).strip() + "\n"
-        yield Piece(code, prose.at + start, headed=tuple(above[:2]), cut=end >= len(text))
+        yield Piece(code, prose.at + start, headed=_headings(raw, start), cut=end >= len(text))
+
+
+def _headings(text: str, at: int) -> tuple[str, ...]:
+    above = [line.strip() for line in reversed(text[max(0, at - 400) : at].split("\n")) if line.strip()]
+    return tuple(above[:2])
 
 
 def _code_of_the_fence(info: str) -> str:

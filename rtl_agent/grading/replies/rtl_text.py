@@ -1,4 +1,4 @@
-"""Verilog as far as reading a reply needs it: what is comment or string, and which design units a text declares."""
+"""Verilog as far as reading a reply needs it: comments and strings, the design units of a text, code within prose."""
 
 import re
 from collections.abc import Iterator
@@ -16,6 +16,7 @@ _KEYWORD = re.compile(
 _HEADER = re.compile(
     r"\w++\s++(?:(?:automatic|static)\s++)?([A-Za-z_][\w$]*+)\s*+(?=[;#(]|import\b|extends\b)", re.ASCII
 )
+_END_LABEL = re.compile(r"\s*+:\s*+([A-Za-z_][\w$]*+)", re.ASCII)
 _NOT_DECLARED = re.compile(r"\b(?:virtual|extern|modport)\s{1,8}$", re.ASCII)
 _NO_PORTS = re.compile(r"\s*+(?:\(\s*+\)\s*+)?;", re.ASCII)
 _BRACKET = re.compile(r"[()]")
@@ -30,6 +31,7 @@ _DOTS = re.compile(r"\.\.\.|…")
 _DOTS_IN_A_COMMENT = re.compile(r"^[ \t]*+(?://|/\*)[ \t]*+(?:\.\.\.|…)", re.MULTILINE)
 # A type, a module or a package that is used: `fifo #(`, `fifo u_fifo (`, `bus_if bus,`, `pkg::`, `bus_if.master`.
 _USED = re.compile(r"\b([A-Za-z_][\w$]*+)(?=\s*+#\s*+\(|\s++[A-Za-z_][\w$]*+\s*+[\[(,);]|\s*+::|\.[A-Za-z_])", re.ASCII)
+_TOKEN = re.compile(r"\w++|\S")
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,11 @@ class RtlText:
         return bool(self.units or _RTL.search(self.masked) or _DIRECTIVE.search(self.text))
 
 
+def tokens_of(text: str) -> list[str]:
+    """Words and signs; blanks, line ends and comments do not count."""
+    return _TOKEN.findall(HIDDEN.sub(lambda hidden: " " if hidden[0].startswith("/") else hidden[0], text))
+
+
 def _blank(hidden: re.Match[str]) -> str:
     found = hidden[0]
     if found[0] == "\\" and found[1:].isidentifier():  # `\alu ` is the module alu
@@ -109,7 +116,9 @@ def _units(masked: str) -> Iterator[Unit]:
         elif depth and found[0] == f"end{kind.removeprefix('macro')}":
             depth -= 1
             if depth == 0:
-                yield Unit(name, start, found.end(), True, _has_ports(masked, body, found.end()))
+                label = _END_LABEL.match(masked, found.end())
+                end = label.end() if label and label[1] == name else found.end()
+                yield Unit(name, start, end, True, _has_ports(masked, body, end))
     if depth:
         yield Unit(name, start, len(masked), False, _has_ports(masked, body, len(masked)))
 
@@ -124,3 +133,166 @@ def _has_ports(masked: str, at: int, end: int) -> bool:
                 at = bracket.end()
                 break
     return _NO_PORTS.match(masked, at, end) is None
+
+
+_UNIT_LINE = re.compile(
+    r"^[ \t]*+(?:\(\*[^\n]{0,200}?\*\)[ \t]*+)?(?:macromodule|module|package|interface|primitive|program)\b",
+    re.MULTILINE,
+)
+_TAG = re.compile(
+    r"<(/?)(?:answer|final|final_answer|final-answer|solution|result|response|output|code|pre|rtl|verilog|systemverilog|"
+    r"file|artifact|content|div|p)(?:\s[^<>\n]{0,200})?>",
+    re.IGNORECASE,
+)
+DIRECTIVE = (
+    r"`(?:timescale|default_nettype|define|undef|undefineall|ifdef|ifndef|elsif|else|endif|include|resetall|celldefine|"
+    r"endcelldefine|begin_keywords|end_keywords|line|pragma)\b"
+)
+_CODE_LINE = re.compile(
+    rf"\s*+(?:{DIRECTIVE}|\(\*|(?:import|typedef|localparam|parameter|function|endfunction|timeunit)\b|\}})", re.ASCII
+)
+_LINE_OF_A_LIST = re.compile(r"\s*+[\w\[\]:'= ]*+[,;{(]\s*+$", re.ASCII)
+_LABEL = re.compile(r"[^\S\n]*+(?::[^\S\n]*+\w++[^\S\n]*+)?(?=\n|\Z)", re.ASCII)
+_ENDED_ABOVE = re.compile(r"^(\}|endfunction|endtask)\s*+[^;{}]{0,200}(?:;|$)", re.ASCII)
+_BEGUN = {"}": ("typedef ", "struct ", "enum "), "endfunction": ("function ",), "endtask": ("task ",)}
+_CODE_SPAN = re.compile(r"`[^`\n]{1,200}`")
+# Two words, a mark of Markdown, or what a chat page writes on its button.
+_PROSE = re.compile(
+    r"(?:[-*+#>|]{1,6}[ \t]|\d{1,3}[.)][ \t]|\*\*|-{3,}$|={3,}$|[^\W\d_][\w'’,-]*+[ \t]++\(?\w|copy$|edit$|\w++:$)",
+    re.I,
+)
+_STATEMENT = re.compile(
+    r"(?:assign|always\w*|initial|final|begin|end\w*|else|if|case\w*|for|while|wire|reg|logic|bit|int|integer|genvar|input|"
+    r"output|inout|parameter|localparam|typedef|function|task|import|export|bind|module|package|interface|generate|property|"
+    r"sequence|assert|class|config|primitive|program|timeunit|timeprecision|let|struct|union|enum|virtual|extern)"
+    r"\b(?![ \t]*+:$)"
+)
+_MOST_LINES_AROUND = 200
+
+
+def without_tags(prose: str) -> str:
+    """`<answer>` and its like become line ends. As long as it was, so that places stay."""
+    return _TAG.sub(
+        lambda tag: ("\n" if tag[1] else "").ljust(len(tag[0]) - 1) + ("" if tag[1] else "\n") or " ", prose
+    )
+
+
+def code_in(prose: str) -> list[tuple[int, int]]:
+    """Where code stands: units with what belongs to them, as start and end."""
+    first = _UNIT_LINE.search(prose)
+    if first is None:
+        return []
+    begin = _above(prose, first.start(), 0)
+    tail = RtlText(prose[begin:])
+    spans: list[tuple[int, int]] = []
+    for unit in tail.units:
+        before = spans[-1][1] if spans else 0
+        line_start = max(tail.text.rfind("\n", before, unit.start) + 1, before)
+        if tail.masked[line_start : unit.start].strip():
+            continue  # words about a module
+        end = _below(tail, unit.end)
+        if spans and _is_code(tail.masked[before:line_start]):
+            spans[-1] = (spans[-1][0], end)
+        else:
+            spans.append((_above(tail.text, line_start, before), end))
+    return [(begin + start, begin + end) for start, end in spans]
+
+
+def without_words_around(text: str) -> str:
+    """A block without prose above its first unit and below its last: an explanation in a block that nobody closed.
+
+    Lines that could be code stay, right or wrong: a file that is broken is not repaired.
+    """
+    rtl = RtlText(text)
+    if not rtl.units or not rtl.units[-1].complete:
+        return text
+    above, below = text[: rtl.units[0].start], text[rtl.units[-1].end :]
+    kept = _without_first_words(above, rtl.masked)
+    return kept + text[len(above) : rtl.units[-1].end] + _without_last_words(below)
+
+
+def _without_first_words(above: str, masked: str) -> str:
+    at = begins = 0
+    for line in above.splitlines(keepends=True):
+        seen = masked[at : at + len(line)]
+        at += len(line)
+        if at > len(above) - 1 and not line.endswith("\n"):
+            break  # the line of the unit itself
+        if _is_prose(line) and seen.strip():
+            begins = at
+        elif seen.strip() or line.lstrip().startswith("`"):
+            break
+    return above[begins:]
+
+
+def _without_last_words(below: str) -> str:
+    lines = below.split("\n")
+    if lines[0].strip() and not lines[0].strip().startswith("//"):
+        return below
+    words = [index for index, line in enumerate(lines) if line.strip() and not line.strip().startswith(("//", "`"))]
+    if not words or not all(_is_prose(lines[index]) for index in words):
+        return below
+    return "\n".join(lines[: words[0]]) + "\n"
+
+
+def _is_prose(line: str) -> bool:
+    said = _CODE_SPAN.sub("", line).strip()
+    if not said:
+        return "`" in line
+    return said[-1] != ";" and _PROSE.match(said) is not None and _STATEMENT.match(said) is None
+
+
+def _is_code(masked: str) -> bool:
+    lines = [line for line in masked.split("\n") if line.strip()]
+    return all(_CODE_LINE.match(line) or _LINE_OF_A_LIST.match(line) for line in lines)
+
+
+def _below(tail: RtlText, at: int) -> int:
+    """A label behind the end, and directives in the lines after it: an `ifndef` above has its `endif` there."""
+    label = _LABEL.match(tail.masked, at)
+    if label is None:  # words follow, and the line may be as long as the reply
+        return at
+    kept = end = label.end()
+    for _ in range(_MOST_LINES_AROUND):
+        if end >= len(tail.text):
+            break
+        start, end = end + 1, _line_end(tail.text, end + 1)
+        line = tail.text[start:end].strip()
+        if _CODE_LINE.match(line):
+            kept = end
+        elif line and not line.startswith("//"):
+            break
+    return kept
+
+
+def _line_end(text: str, at: int) -> int:
+    end = text.find("\n", at)
+    return len(text) if end < 0 else end
+
+
+def _above(prose: str, at: int, lowest: int) -> int:
+    """Comments, directives and imports right above a unit are part of it; blank lines between them, too."""
+    kept = at
+    for _ in range(_MOST_LINES_AROUND):
+        if at <= lowest:
+            break
+        start = max(prose.rfind("\n", lowest, at - 1) + 1, lowest)
+        line = prose[start : at - 1].strip()
+        if line.endswith("*/") and not line.startswith(("//", "/*")):
+            opened = prose.rfind("/*", lowest, at)
+            if opened < 0:
+                break
+            start = max(prose.rfind("\n", lowest, opened) + 1, lowest)
+            kept = start
+        elif ended := _ENDED_ABOVE.search(line):  # a type or a function of several lines
+            opened = max(prose.rfind(f"{begun}", lowest, at) for begun in _BEGUN[ended[1]])
+            if opened < 0:
+                break
+            start = max(prose.rfind("\n", lowest, opened) + 1, lowest)
+            kept = start
+        elif line.startswith(("//", "/*")) or _CODE_LINE.match(line):
+            kept = start
+        elif line:
+            break
+        at = start
+    return kept
