@@ -20,24 +20,12 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeVar
 from urllib.parse import urlsplit
 
 from rtl_agent.backends.server.embedded import EmbeddedServer
-from rtl_agent.backends.server.process import ServerSettings, new_key
+from rtl_agent.backends.server.process import KEY_PREFIX, ServerSettings, new_key
 from rtl_agent.backends.server.sessions import SILENT_SECONDS
 
 WATCH_SECONDS = 1.0
 ANSWER_SECONDS = 14.0  # that a server has for its first answers, all together
 T = TypeVar("T")
-
-
-async def while_alive(check: Callable[[], None], work: Coroutine[Any, Any, T]) -> T:
-    """The SDK tries for minutes to reach a server that is gone: `check` looks at its process instead, and raises."""
-    task = asyncio.ensure_future(work)
-    try:
-        while not (await asyncio.wait({task}, timeout=WATCH_SECONDS))[0]:
-            check()
-        return await task
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
 
 
 if TYPE_CHECKING:
@@ -46,6 +34,7 @@ if TYPE_CHECKING:
 EMBEDDED = "embedded"
 CLOUD = "tinker"
 KEY_VARIABLE = "TINKER_API_KEY"
+SDK_PREFIXES = (KEY_PREFIX, "eyJ")  # the SDK refuses any other; the second is a JSON web token's
 
 
 class CannotConnect(Exception):
@@ -91,7 +80,7 @@ class Connection:
             self._state.cleanup()
 
     def _say_goodbye(self, status: Literal["success", "errored"]) -> None:
-        """StopConditions the SDK's heartbeat. A server that does not answer frees a silent client by itself."""
+        """Stops the SDK's heartbeat. A server that does not answer frees a silent client by itself."""
         with contextlib.suppress(Exception):
             self.service.close(status).result(timeout=5)
 
@@ -112,15 +101,17 @@ def connect(
     state: Path | None = None,
     device: str = "cpu",
     threads: int = 1,
+    engine: str | None = None,
     silent_seconds: float = SILENT_SECONDS,
 ) -> Connection:
     """`models` and what follows are for an embedded server: models to load at its start, where checkpoints are kept
-    (a temporary directory if not given), the torch device, the number of threads."""
+    (a temporary directory if not given), the torch device, the number of threads, the engine (by default the one that
+    fits each model)."""
     if spec == CLOUD:
         return _cloud(_cloud_key(api_key))
     os.environ.setdefault("TINKER_TELEMETRY", "0")
     if spec == EMBEDDED:
-        return _embedded(api_key, models, state, device, threads, silent_seconds)
+        return _embedded(api_key, models, state, device, threads, engine, silent_seconds)
     parts = urlsplit(spec)
     if parts.scheme not in ("http", "https") or not parts.netloc:
         raise CannotConnect(
@@ -129,6 +120,7 @@ def connect(
     key = api_key or os.environ.get(KEY_VARIABLE)
     if not key:
         raise CannotConnect(f"{spec} needs a key: set {KEY_VARIABLE} to the one that the server printed at its start")
+    _check_prefix(key)
     return _elsewhere(spec.rstrip("/"), key)
 
 
@@ -219,7 +211,13 @@ def _cloud_key(api_key: str | None) -> str:
             f"Tinker's cloud needs a key: make one at https://tinker-console.thinkingmachines.ai, set {KEY_VARIABLE}. "
             "Without a key, backend=embedded trains small models on this machine."
         )
+    _check_prefix(key)
     return key
+
+
+def _check_prefix(key: str) -> None:
+    if not key.startswith(SDK_PREFIXES):
+        raise CannotConnect(f"{KEY_VARIABLE} is not a Tinker key: one starts with {KEY_PREFIX}")
 
 
 def _embedded(
@@ -228,6 +226,7 @@ def _embedded(
     state: Path | None,
     device: str,
     threads: int,
+    engine: str | None,
     silent_seconds: float,
 ) -> Connection:
     kept = state if state is not None else tempfile.TemporaryDirectory(prefix="rtl-agent-")
@@ -240,8 +239,21 @@ def _embedded(
         models=tuple(models),
         device=device,
         threads=threads,
+        engine=engine,
         silent_seconds=silent_seconds,
     )
     server = EmbeddedServer(settings)
     server.start()
     return Connection(f"http://{settings.host}:{server.port}", key, server, kept)
+
+
+async def while_alive(check: Callable[[], None], work: Coroutine[Any, Any, T]) -> T:
+    """The SDK tries for minutes to reach a server that is gone: `check` looks at its process instead, and raises."""
+    task = asyncio.ensure_future(work)
+    try:
+        while not (await asyncio.wait({task}, timeout=WATCH_SECONDS))[0]:
+            check()
+        return await task
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)

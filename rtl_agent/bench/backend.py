@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-import numpy as np
-
 from rtl_agent.bench.meter import Meter
 
 SAMPLE, SCORE, TRAIN, TRAIN_LORA = "sample", "score", "train, all weights", "train, LoRA 32"
@@ -70,6 +68,7 @@ Work = Callable[[], None]
 @contextmanager
 def _sides(model: str, load: Load) -> Iterator[list[tuple[str, int, Work, Work]]]:
     """(what, tokens, through the SDK, with transformers)"""
+    import numpy as np
     import torch
     from transformers import Qwen3ForCausalLM
 
@@ -157,6 +156,7 @@ def _forward(model: Any, whole: Any) -> Work:
 
 
 def _train(service: Any, model: str, whole: Any, *, rank: int) -> Work:
+    import numpy as np
     import tinker
 
     client = service.create_lora_training_client(model, rank=rank)

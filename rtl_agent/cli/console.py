@@ -14,6 +14,15 @@ from rtl_agent.problems import BadRecord, Problem, Selection, Split, choose, loa
 
 ALL_PASSED, SOME_FAILED, BAD_INPUT, OUR_FAULT = 0, 1, 2, 3
 
+# Extra -> the modules that it brings, beside those of the core; a test compares them with what the code imports.
+EXTRAS = {
+    "train": (
+        *("aiohttp", "google", "httpx", "huggingface_hub", "matplotlib", "numpy", "pydantic", "safetensors"),
+        *("tinker", "tinker_cookbook", "tokenizers", "torch", "transformers"),
+    ),
+    "ray": ("ray",),
+}
+
 out = Console(emoji=False)  # `a:b:c` is no emoji
 err = Console(stderr=True, emoji=False)
 
@@ -33,6 +42,15 @@ def say_error(text: str) -> None:
 def say_warning(text: str) -> None:
     err.print("[yellow]warning:[/]", end=" ")
     err.print(harmless(text), markup=False, highlight=False, soft_wrap=True)
+
+
+def missing_package(error: ModuleNotFoundError) -> str | None:
+    """What to install for a command that needs more than the core; None for a module that no extra brings."""
+    name = (error.name or "").partition(".")[0]
+    extra = next((extra for extra, packages in EXTRAS.items() if name in packages), None)
+    if extra is None:
+        return None
+    return f"this command needs the package {name}, which is not installed: run `pip install 'rtl-agent[{extra}]'`"
 
 
 def print_json(value: Any) -> None:

@@ -25,6 +25,7 @@ from rtl_agent.cli import (
 from rtl_agent.cli.answers import BadAnswers
 from rtl_agent.grading import CannotGrade, ExecutorFault
 from rtl_agent.problems import BadRecord, NoSuchProblems
+from rtl_agent.registry import PluginError, UnknownName
 from rtl_agent.runs import RunError
 from rtl_agent.sandbox import SandboxError
 from rtl_agent.toolchain import ToolMissing
@@ -67,12 +68,17 @@ def run() -> None:
     outlive_readers()
     try:
         app()
-    except (BadRecord, NoSuchProblems, BadAnswers, CannotGrade, RunError) as error:
+    except (BadRecord, NoSuchProblems, BadAnswers, CannotGrade, RunError, UnknownName, PluginError) as error:
         console.say_error(str(error))
         sys.exit(console.BAD_INPUT)
     except (ToolMissing, SandboxError, ExecutorFault) as error:
         console.say_error(f"{error}\n`rtl-agent doctor` lists everything that is missing.")
         sys.exit(console.OUR_FAULT)
+    except ModuleNotFoundError as error:
+        if (sentence := console.missing_package(error)) is None:
+            raise
+        console.say_error(sentence)
+        sys.exit(console.BAD_INPUT)
     except KeyboardInterrupt:
         console.say_error("interrupted")
         sys.exit(130)

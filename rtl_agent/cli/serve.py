@@ -1,4 +1,4 @@
-"""`rtl-agent serve`: the Tinker-compatible server for anybody, and the checks for anybody's server."""
+"""`rtl-agent serve`: a Tinker- and OpenAI-compatible server, and the conformance checks for any Tinker server."""
 
 import asyncio
 import logging
@@ -21,24 +21,47 @@ KEY_VARIABLE = "TINKER_API_KEY"
 def serve(
     model: Annotated[
         str | None,
-        typer.Argument(help="A directory in Hugging Face layout, rtl-agent/student or rtl-agent/teacher."),
+        typer.Argument(
+            help="A model directory in Hugging Face layout, the name of one in the local Hugging Face cache, or one of "
+            "our own: rtl-agent/student, rtl-agent/teacher."
+        ),
     ] = None,
-    host: Annotated[str, typer.Option(help="Another address than loopback lets other machines in.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 8910,
-    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
-    threads: Annotated[int, typer.Option(min=1, help="For torch; one is fastest below 50M parameters.")] = 1,
-    state: Annotated[Path | None, typer.Option(help="Where checkpoints are kept.")] = None,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on. Any other than loopback can be reached from other machines.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 picks a free one.")] = 8910,
+    device: Annotated[str, typer.Option(help="Where to compute: cpu or cuda.")] = "cpu",
+    threads: Annotated[
+        int, typer.Option(min=1, help="CPU threads of torch. One is fastest for models below 50M parameters.")
+    ] = 1,
+    engine: Annotated[
+        str | None, typer.Option(help="The engine that runs the model. By default the first one that can.")
+    ] = None,
+    state: Annotated[
+        Path | None,
+        typer.Option(help="Directory for checkpoints.", show_default="~/.local/state/rtl-agent/serve"),
+    ] = None,
     key: Annotated[
         str | None,
-        typer.Option(envvar="RTL_AGENT_SERVE_KEY", help="What clients must show: tml- and more; random if absent."),
+        typer.Option(
+            envvar="RTL_AGENT_SERVE_KEY",
+            help="API key that clients must send; it starts with tml-.",
+            show_default="a random one",
+        ),
     ] = None,
     self_check: Annotated[
-        str | None, typer.Option("--self-check", metavar="URL", help="Check the server at this URL instead of serving.")
+        str | None,
+        typer.Option(
+            "--self-check", metavar="URL", help="Run the conformance checks against the server at URL and exit."
+        ),
     ] = None,
 ) -> None:
-    """Serve MODEL over the Tinker API: any Tinker script runs against it with base_url."""
+    """Serve MODEL over the Tinker API and OpenAI's API.
+
+    Tinker scripts use it with base_url, OpenAI clients with base_url/v1.
+    """
     if key is not None and not key.startswith("tml-"):
-        raise typer.BadParameter("a key must start with tml-: the SDK refuses any other", param_hint="--key")
+        raise typer.BadParameter("a key must start with tml-: the Tinker SDK refuses any other", param_hint="--key")
     try:
         import tinker  # noqa: F401
         import torch  # noqa: F401
@@ -48,9 +71,11 @@ def serve(
     if self_check is not None:
         _check(self_check, key, model)
     elif model is None:
-        raise typer.BadParameter("which model? A directory, rtl-agent/student or rtl-agent/teacher", param_hint="MODEL")
+        raise typer.BadParameter(
+            "name a model to serve: a directory, rtl-agent/student or rtl-agent/teacher", param_hint="MODEL"
+        )
     else:
-        _serve(model, host, port, device, threads, state or _default_state(), key)
+        _serve(model, host, port, device, threads, engine, state or _default_state(), key)
 
 
 def _default_state() -> Path:
@@ -58,9 +83,11 @@ def _default_state() -> Path:
     return (Path(base) if base else Path.home() / ".local" / "state") / "rtl-agent" / "serve"
 
 
-def _serve(model: str, host: str, port: int, device: str, threads: int, state: Path, key: str | None) -> None:
+def _serve(
+    model: str, host: str, port: int, device: str, threads: int, wanted: str | None, state: Path, key: str | None
+) -> None:
     from rtl_agent.backends.engine.contract import EngineError
-    from rtl_agent.backends.engine.qwen3.engine import Qwen3Engine
+    from rtl_agent.backends.engine.registry import EngineByModel, EngineOptions
     from rtl_agent.backends.server.app import serve as run
     from rtl_agent.backends.server.process import new_key
 
@@ -68,10 +95,10 @@ def _serve(model: str, host: str, port: int, device: str, threads: int, state: P
     used = key or new_key()
 
     def ready(bound: int) -> None:
-        _say_ready(host, bound, used, name, state)
+        _say_ready(host, bound, used, name, engine.engine_name(name), state)
 
     try:
-        engine = Qwen3Engine([name], device=device, threads=threads)
+        engine = EngineByModel([name], EngineOptions(device, threads), wanted)
         engine.base_snapshot(name).close()
         asyncio.run(run(engine, key=used, state=state, host=host, port=port, ready=ready))
     except EngineError as error:
@@ -82,17 +109,17 @@ def _serve(model: str, host: str, port: int, device: str, threads: int, state: P
         raise typer.Exit(console.BAD_INPUT) from error
 
 
-def _say_ready(host: str, port: int, key: str, model: str, state: Path) -> None:
+def _say_ready(host: str, port: int, key: str, model: str, engine: str, state: Path) -> None:
     url = f"http://{host}:{port}"
     if host not in LOOPBACK:
         console.say_warning(
-            f"{host} can be reached from other machines. Whoever has the key can read and write models here, and plain "
-            "HTTP shows the key to the network in between."
+            f"{host} can be reached from other machines. Anyone with the key can read and write models here, and HTTP "
+            "without TLS shows the key to everyone on the network in between."
         )
     lines = (
         f"base_url {url}",
         f"key      {key}",
-        f"model    {model}",
+        f"model    {model} (engine {engine})",
         f"state    {state}",
         f"openai   {url}/v1",
         "",
@@ -127,7 +154,7 @@ def _first_model(url: str, connection: "Connection") -> str:
 
     models = connection.service.get_server_capabilities().supported_models
     if not models or not models[0].model_name:
-        raise CannotConnect(f"{url} offers no model: name one")
+        raise CannotConnect(f"{url} lists no model: name the model to check as MODEL")
     return models[0].model_name
 
 

@@ -2,7 +2,7 @@
 
 Every environment is a kind of session. Whoever plays it turns tokens, or the text of an endpoint, into a `Turn`, and
 shows the model the `Reply`; the rules are in the session alone. A package adds a kind with an entry point of the group
-`rtl_agent.environments`, which names an `EnvironmentKind`; `rtl_agent.envs.conformance` holds it against the contract.
+`rtl_agent.environments`, which names an `EnvironmentKind`; `rtl_agent.envs.checks` holds it against the contract.
 """
 
 from abc import ABC, abstractmethod
@@ -131,6 +131,7 @@ class Session(ABC):
         messages: Sequence[Message] | None = None,
     ) -> Episode:
         """The record. `messages` are the first ones where they were not the session's own, as tools were told there."""
+        ended, grade = self._ending
         return Episode(
             problem_id=self.problem.id,
             family=self.problem.family,
@@ -139,13 +140,13 @@ class Session(ABC):
             sampled_tokens=transcript.sampled,
             text=self.text,
             stop_reason=stop_reason,
-            grade=self.grade,
+            grade=grade,
             reward=self.reward,
-            reward_parts=dict(self.grade.reward.parts) if self.level.is_scored else {},
-            diagnostics=diagnostics_of(self.grade),
+            reward_parts=dict(grade.reward.parts) if self.level.is_scored else {},
+            diagnostics=diagnostics_of(grade),
             turns=transcript.written_into(self.turns),
             level=self.level.value,
-            end_reason=self.ended.value,
+            end_reason=ended.value,
             files=dict(self.files),
             config=self.config.to_json(),
         )

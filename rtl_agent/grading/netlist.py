@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from rtl_agent.grading.exact import ServiceRun, named_text, simulates
 from rtl_agent.grading.grade import TestResult
@@ -38,7 +39,7 @@ async def netlist_runs(problem: Problem, runs: Sequence[ServiceRun], run: Run) -
         if plan is None:
             continue
         for simulating in (one for one in services if simulates(problem, one)):
-            judged[index] = await _with_netlist(judged[index], simulating, plan, run)
+            judged[index] = await _with_netlist(judged[index], simulating, plan, run, partial(_drives, problem))
     return judged
 
 
@@ -54,14 +55,17 @@ def netlist_plan(problem: Problem, service: Service) -> dict[str, object] | None
     script = named[0] if named else f"read_verilog -sv {sources}\nsynth -top {top}\n"
     looked_at = {name for path, body in files.items() if path.endswith(".py") for name in _LOOKED_AT.findall(body)}
     names = sorted(name for name in looked_at if not name.startswith("_"))
-    return {"script": script, "names": names, "late": False, "gates": True, "unknown": ""}
+    return {"script": script, "names": names, "late": False, "gates": True, "unknown": "", "pair": False}
 
 
-async def _with_netlist(judged: ServiceRun, simulating: Service, plan: dict[str, object], run: Run) -> ServiceRun:
+async def _with_netlist(
+    judged: ServiceRun, simulating: Service, plan: dict[str, object], run: Run, driven: Callable[[str], bool]
+) -> ServiceRun:
     """Hardware may have either timing: a design that is right with one is right.
 
     Gates that take too long are not asked, words are, twice: what gates decide is 0 in one of them and 1 in the other.
-    Gates that drive themselves may never come to an end, and then have not passed.
+    Gates that drive themselves may never come to an end, and then have not passed. Names that the netlist has lost are
+    looked up in the source, which runs beside it; only where tests drive such a name nothing can be compared.
     """
     done = await run(_in_netlist_mode(simulating, plan))
     cpu = done.cpu_seconds
@@ -75,14 +79,19 @@ async def _with_netlist(judged: ServiceRun, simulating: Service, plan: dict[str,
         if one is not plan:
             done = await run(_in_netlist_mode(simulating, one))
             cpu += done.cpu_seconds
-        if not done.verdict.passed and not lost_names(done.verdict):
+        lost = lost_names(done.verdict)
+        if lost and not any(map(driven, lost)):
+            one = {**one, "pair": True}
+            done = await run(_in_netlist_mode(simulating, one))
+            cpu, lost = cpu + done.cpu_seconds, []
+        if not done.verdict.passed and not lost:
             late = await run(_in_netlist_mode(simulating, {**one, "late": True}))
             cpu += late.cpu_seconds
             done = late if late.verdict.passed else done
         if not done.verdict.passed:
             break
     verdict, shown = judged.verdict, done.verdict
-    if lost := lost_names(shown):
+    if lost := [name for name in lost_names(shown) if driven(name)]:
         note = f"the netlist has no {', '.join(lost)}, which the tests look at: it was not compared with the simulation"
         verdict = replace(verdict, reasons=(*verdict.reasons, note))
     elif not shown.passed or not shown.netlists:
@@ -90,6 +99,12 @@ async def _with_netlist(judged: ServiceRun, simulating: Service, plan: dict[str,
         reasons = tuple(dict.fromkeys(map(_in_words, found or ("nothing was built",))))
         verdict = replace(verdict, passed=False, score=min(verdict.score, 0.999), reasons=(*verdict.reasons, *reasons))
     return replace(judged, verdict=verdict, cpu_seconds=judged.cpu_seconds + cpu)
+
+
+def _drives(problem: Problem, name: str) -> bool:
+    """Whether a test may set this name, or something in it: then the source is no witness of what the netlist has."""
+    set_by = rf"\b{re.escape(name)}\b[^\n=]*(?:\.value\s*=(?!=)|<=|setimmediatevalue|Force|Deposit)"
+    return any(re.search(set_by, text) for path, text in problem.harness.files.items() if path.endswith(".py"))
 
 
 def _in_netlist_mode(service: Service, plan: dict[str, object]) -> Service:

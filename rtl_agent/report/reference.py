@@ -19,7 +19,7 @@ from rtl_agent.grading.interface import (
 )
 from rtl_agent.grading.verilog_tokens import Kind, tokens
 from rtl_agent.problems import CocotbVersion
-from rtl_agent.sandbox import BubblewrapSandbox, SandboxError
+from rtl_agent.sandbox import SandboxError, make_sandbox
 from rtl_agent.toolchain import ToolMissing, find_toolchain
 
 _COCOTB = CocotbVersion.V2  # the environment that has pyslang
@@ -39,7 +39,7 @@ def differences_to_references(pairs: Sequence[tuple[Files, Files]]) -> list[tupl
 
 async def _compare_all(pairs: Sequence[tuple[Files, Files]]) -> list[tuple[str, ...] | None]:
     tools = find_toolchain()
-    checker = InterfaceChecker(BubblewrapSandbox(1), tools.mounts(_COCOTB), tools.harness(_COCOTB).executable)
+    checker = InterfaceChecker(make_sandbox(1), tools.mounts(_COCOTB), tools.harness(_COCOTB).executable)
     try:
         return [await _compare(checker, reference, answer) for reference, answer in pairs]
     finally:

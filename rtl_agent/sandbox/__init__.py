@@ -1,8 +1,9 @@
-"""Where untrusted commands run: one small protocol, bubblewrap behind it."""
+"""Where untrusted commands run: one small protocol, a registry of sandboxes, a conformance suite for any of them."""
 
 from rtl_agent.sandbox.available import check_available
 from rtl_agent.sandbox.bubblewrap import BubblewrapSandbox
 from rtl_agent.sandbox.cgroup import describe as describe_cgroups
+from rtl_agent.sandbox.checks import CHECKS, CheckResult, run_check, run_self_check
 from rtl_agent.sandbox.protocol import (
     MIB,
     Box,
@@ -15,10 +16,12 @@ from rtl_agent.sandbox.protocol import (
     SandboxError,
     WritablePlace,
 )
-from rtl_agent.sandbox.self_check import CheckResult, run_self_check
+from rtl_agent.sandbox.registry import SANDBOXES, SandboxKind, make_sandbox, sandbox_kind
 
 __all__ = [
+    "CHECKS",
     "MIB",
+    "SANDBOXES",
     "Box",
     "BoxSpec",
     "BubblewrapSandbox",
@@ -29,8 +32,12 @@ __all__ = [
     "Mount",
     "Sandbox",
     "SandboxError",
+    "SandboxKind",
     "WritablePlace",
     "check_available",
     "describe_cgroups",
+    "make_sandbox",
+    "run_check",
     "run_self_check",
+    "sandbox_kind",
 ]

@@ -7,8 +7,7 @@ import os
 from collections.abc import Coroutine, Mapping, Sequence
 from typing import TypeVar
 
-from rtl_agent.sandbox._channel import ChannelClosed
-from rtl_agent.sandbox._process import BoxProcess
+from rtl_agent.sandbox._process import BoxProcess, ChannelClosed
 from rtl_agent.sandbox.protocol import MIB, BoxSpec, CommandResult, Ended, Limits, SandboxError
 
 GRACE_SECONDS = 30.0  # for an init on a loaded machine to kill, reap and answer; 256 busy processes took it 0.3 s

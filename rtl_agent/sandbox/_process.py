@@ -1,19 +1,113 @@
-"""One bubblewrap process and the init inside it: start, kill, wait until everything is gone."""
+"""One bubblewrap process and the init inside it: its Python and code, the socket to it, start, kill, wait."""
 
 import asyncio
+import functools
 import os
 import re
 import select
 import signal
 import socket
 import subprocess
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 
-from rtl_agent.sandbox._channel import Channel
-from rtl_agent.sandbox.protocol import SandboxError
+from rtl_agent.sandbox import _inside
+from rtl_agent.sandbox._inside.wire import pack, unpack
+from rtl_agent.sandbox.protocol import MIB, Mount, SandboxError
+
+USUAL = Path("/usr/bin/python3")
+
+
+def find_python(wanted: Path | None) -> tuple[Path, tuple[Mount, ...]]:
+    """`wanted`, else the system's, else the one this process runs on. /usr is in every box, other prefixes are not."""
+    base = Path(getattr(sys, "_base_executable", None) or sys.executable)
+    python = wanted or (USUAL if USUAL.exists() else base)
+    if python.is_relative_to("/usr"):
+        return python, ()
+    real = python.resolve()
+    prefix = real.parent.parent
+    return real, (Mount(prefix, str(prefix)),)
+
+
+MODULES = ("wire", "files", "program", "command", "main")  # each after those it imports
+COMPILE = """
+import marshal, sys
+codes = []
+for name, path in zip(sys.argv[1::2], sys.argv[2::2]):
+    with open(path, "rb") as file:
+        codes.append((name, compile(file.read(), name, "exec", dont_inherit=True, optimize=0)))
+sys.stdout.buffer.write(marshal.dumps(codes))
+"""
+# Runs in the box. The last module is the program; modules found in sys.modules need no files and no parent packages.
+START = """
+import marshal, os, sys
+for name, code in marshal.loads(os.read({fd}, {size})):
+    module = sys.modules[name] = type(sys)(name)
+    exec(code, module.__dict__)
+module.main(sys.argv[1:])
+"""
+
+
+@functools.cache
+def compiled(python: Path) -> bytes:
+    """Compiled outside the box: `python` is trusted, it runs the init."""
+    folder = Path(_inside.__file__).parent
+    names = [part for name in MODULES for part in (f"{_inside.__name__}.{name}", str(folder / f"{name}.py"))]
+    try:
+        made = subprocess.run(
+            [python, "-I", "-S", "-c", COMPILE, *names], capture_output=True, check=True, timeout=60, env={}
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        said = (getattr(error, "stderr", b"") or b"").decode(errors="replace")
+        raise SandboxError(f"{python} cannot compile the box's init: {error} {said}") from error
+    return made.stdout
+
 
 GONE_SECONDS = 10.0
+MOST_FRAME = 256 * MIB  # a reply carries at most two kept streams; more means that the other end is not our init
+
+
+class ChannelClosed(Exception):
+    """The init is gone or talks nonsense."""
+
+
+class Channel:
+    def __init__(self, sock: socket.socket) -> None:
+        sock.setblocking(False)
+        self._sock = sock
+        self._loop = asyncio.get_running_loop()
+
+    async def send(self, fields: Sequence[bytes], raw: bytes = b"") -> None:
+        try:
+            await self._loop.sock_sendall(self._sock, pack(fields))
+            if raw:
+                await self._loop.sock_sendall(self._sock, raw)
+        except OSError as error:
+            raise ChannelClosed(str(error)) from error
+
+    async def receive(self) -> list[bytes]:
+        size = int.from_bytes(await self.receive_raw(4), "little")
+        if size > MOST_FRAME:
+            raise ChannelClosed(f"a frame of {size} bytes")
+        return unpack(await self.receive_raw(size))
+
+    async def receive_raw(self, size: int) -> bytes:
+        data = bytearray(size)
+        view = memoryview(data)
+        while view:
+            try:
+                count = await self._loop.sock_recv_into(self._sock, view)
+            except OSError as error:
+                raise ChannelClosed(str(error)) from error
+            if not count:
+                raise ChannelClosed("the box hung up")
+            view = view[count:]
+        return bytes(data)
+
+    def close(self) -> None:
+        self._sock.close()
 
 
 class BoxProcess:

@@ -7,9 +7,8 @@ import stat
 import subprocess
 from pathlib import Path
 
-from rtl_agent.sandbox._python import find_python
-from rtl_agent.sandbox._slots import FIRST_UID, UIDS
-from rtl_agent.sandbox._staging import reachable
+from rtl_agent.sandbox._process import find_python
+from rtl_agent.sandbox._slots import FIRST_UID, UIDS, reachable
 from rtl_agent.sandbox._view import NAMESPACES
 
 OLDEST = (0, 8)  # the first with --disable-userns

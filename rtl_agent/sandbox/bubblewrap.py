@@ -14,14 +14,11 @@ from typing import TypeVar
 
 from rtl_agent.sandbox import cgroup
 from rtl_agent.sandbox._box import BubblewrapBox
-from rtl_agent.sandbox._channel import ChannelClosed
-from rtl_agent.sandbox._payload import START, compiled
-from rtl_agent.sandbox._process import BoxProcess
-from rtl_agent.sandbox._python import find_python
+from rtl_agent.sandbox._process import START, BoxProcess, ChannelClosed, compiled, find_python
 from rtl_agent.sandbox._seccomp import program as seccomp
-from rtl_agent.sandbox._slots import SLOTS
-from rtl_agent.sandbox._staging import resolve, stage
+from rtl_agent.sandbox._slots import SLOTS, resolve, stage
 from rtl_agent.sandbox._view import ETC_FILES, tmpfs_bytes, view
+from rtl_agent.sandbox.available import check_available
 from rtl_agent.sandbox.protocol import MIB, Box, BoxSpec, SandboxError
 
 START_SECONDS = 60.0  # 30 ms on an idle machine; a loaded one must not turn into errors
@@ -55,6 +52,7 @@ class BubblewrapSandbox:
     """At most `slots` boxes at once. `python` runs the init of each box."""
 
     name = "bubblewrap"
+    obstacles = staticmethod(check_available)
 
     def __init__(self, slots: int, python: Path | None = None) -> None:
         bwrap = shutil.which("bwrap")

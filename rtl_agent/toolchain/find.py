@@ -7,8 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from rtl_agent.toolchain import yosys
-from rtl_agent.toolchain.harness_env import HarnessPython, read_harness
-from rtl_agent.toolchain.home import home
+from rtl_agent.toolchain.home import HarnessPython, home, read_harness
 from rtl_agent.toolchain.icarus import INSIDE, IcarusTree, read_icarus, read_tree
 from rtl_agent.toolchain.missing import how_to_get
 from rtl_agent.toolchain.pins import COCOTB_VERSIONS, CVDP_PINS, OLDEST_ICARUS

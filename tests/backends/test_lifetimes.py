@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -154,3 +155,20 @@ def test_closing_a_connection_to_a_url_ends_the_session_only(connection: Connect
     http = httpx.Client(base_url=f"{connection.base_url}/api/v1", headers={"X-API-Key": connection.api_key})
     assert http.post("get_info", json={"model_id": model.model_id}).status_code == 404
     assert connection.service.get_server_capabilities().supported_models
+
+
+def test_a_cloud_that_does_not_answer_is_said_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A host that accepts connections and says nothing: the SDK would try for minutes."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        monkeypatch.setenv("TINKER_BASE_URL", f"http://127.0.0.1:{silent.getsockname()[1]}")
+        monkeypatch.setattr("rtl_agent.backends.connect.ANSWER_SECONDS", 0.5)
+        with pytest.raises(CannotConnect, match="did not answer within"):
+            connect("tinker", api_key="tml-x")
+    with pytest.raises(CannotConnect, match="starts with tml-"):
+        connect("tinker", api_key="sk-of-another-service")
+
+
+def test_a_key_that_the_cloud_refuses_is_said(connection: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TINKER_BASE_URL", str(connection.base_url))
+    with pytest.raises(CannotConnect, match="refuses the key"):
+        connect("tinker", api_key="tml-wrong")

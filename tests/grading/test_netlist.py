@@ -10,7 +10,7 @@ from rtl_agent.grading import Grader, Outcome, submit
 from rtl_agent.grading.grade import StageName, TestResult
 from rtl_agent.grading.netlist import lost_names, netlist_plan
 from rtl_agent.grading.verdict import ServiceVerdict
-from rtl_agent.problems import Problem, Service
+from rtl_agent.problems import CocotbVersion, Problem, Service
 
 ATTACKS = Path(__file__).parents[2] / "attacks"
 LINT, SYNTH = "rtl_debouncer_0001", "rtl_popcount_0001"
@@ -60,17 +60,45 @@ async def test_a_right_design_passes_on_its_netlist(name: str, bundled: dict[str
     assert not tests.notes  # it was compared
 
 
-async def test_a_harness_that_looks_at_a_lost_name_is_said(bundled: dict[str, Problem], grader: Grader) -> None:
+LOOKS_AT_A_LOOP = """
+import cocotb
+from cocotb.triggers import Timer
+
+@cocotb.test()
+async def looks(dut):
+    for value in (0, 3, 0xFFFF, 0xFFFFFFFF):
+        for signal, level in ((dut.rst_n, 1), (dut.in_valid, 1), (dut.data, value), (dut.clk, 0)):
+            signal.value = level
+        await Timer(5, "step")
+        dut.clk.value = 1
+        await Timer(5, "step")
+        assert int(dut.count.value) == bin(value).count("1"), f"{int(dut.count.value)} for {value}"
+        assert int(dut.turn.value) == 32, int(dut.turn.value)
+"""
+
+
+@pytest.mark.parametrize("version", list(CocotbVersion))
+@pytest.mark.parametrize("attack", [False, True])
+async def test_a_name_that_the_netlist_has_lost_is_taken_from_the_source(
+    version: CocotbVersion, attack: bool, bundled: dict[str, Problem], grader: Grader
+) -> None:
     problem = bundled[SYNTH]
     assert problem.reference is not None
-    files = dict(problem.harness.files)
-    look = 'handle = getattr(dut, "i")\n    assert handle is not None\n    '
-    files["src/test_popcount.py"] = files["src/test_popcount.py"].replace("await start(dut)", look + "await start(dut)")
-    changed = replace(problem, harness=replace(problem.harness, files=files))
-    grade = await grader.grade(changed, submit(changed, problem.reference))
-    assert grade.outcome is Outcome.PASSED, grade.reasons
+    lost = "    integer turn;\n    always @(posedge clk) for (turn = 0; turn < 32; turn = turn + 1);\n"
+    design = problem.reference[problem.targets[0]]
+    if attack:
+        design = (ATTACKS / "synthesis_ignores_sensitivity" / "design.sv").read_text()
+    design = design.replace("endmodule", f"{lost}endmodule")
+    runner = problem.harness.files["src/test_runner.py"]
+    if version is CocotbVersion.V1:
+        runner = runner.replace("cocotb_tools.runner", "cocotb.runner")
+    files = {**problem.harness.files, "src/test_popcount.py": LOOKS_AT_A_LOOP, "src/test_runner.py": runner}
+    changed = replace(problem, harness=replace(problem.harness, files=files, cocotb_version=version))
+    grade = await grader.grade(changed, submit(changed, {problem.targets[0]: design}))
+    assert grade.outcome is (Outcome.FAILED if attack else Outcome.PASSED), grade.reasons
     tests = next(stage for stage in grade.stages if stage.name is StageName.TESTS)
-    assert any("the netlist has no i" in note for note in tests.notes)
+    assert not any("not compared" in note for note in tests.notes), tests.notes
+    assert not attack or "what is synthesised is not what was simulated" in grade.reasons[0]
 
 
 @pytest.mark.parametrize("unknown", ["zero", "one"])

@@ -25,7 +25,8 @@ def public_package() -> Iterator[Path]:
     source = Path(rtl_agent.__file__).parent
     target = place / "rtl_agent"
     target.mkdir()
-    shutil.copy(source / "__init__.py", target)
+    for name in ("__init__.py", "registry.py"):
+        shutil.copy(source / name, target)
     shutil.copytree(source / "sandbox", target / "sandbox", ignore=shutil.ignore_patterns("__pycache__"))
     subprocess.run(["chmod", "-R", "a+rX", place], check=True)
     yield place

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from rtl_agent.sandbox import _seccomp, cgroup
-from rtl_agent.sandbox._inside.command import Kept
-from rtl_agent.sandbox._inside.cpu import CpuCounter, parse
+from rtl_agent.sandbox._inside.command import CpuCounter, Kept, parse
 from rtl_agent.sandbox._inside.wire import pack, unpack
 
 

@@ -6,12 +6,12 @@ import os
 import pytest
 
 from rtl_agent.sandbox import BubblewrapSandbox
-from rtl_agent.sandbox.self_check import CHECKS, run_check
+from rtl_agent.sandbox.checks import CHECKS, run_check
 
 AS_USER = """
 import asyncio, json, os, sys
 from rtl_agent.sandbox import BubblewrapSandbox
-from rtl_agent.sandbox.self_check import run_check
+from rtl_agent.sandbox.checks import run_check
 assert os.geteuid() != 0
 sandbox = BubblewrapSandbox(slots=2)
 for line in sys.stdin:

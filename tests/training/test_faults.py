@@ -18,7 +18,7 @@ from rtl_agent.grading import Grade, Grader
 from rtl_agent.grading.executors import GradeJob, LocalExecutor
 from rtl_agent.grading.executors.job import error_grade
 from rtl_agent.problems import load_problems
-from rtl_agent.teachers import Teacher
+from rtl_agent.teachers import SameTokensTeacher
 from rtl_agent.training.advantages import Signal, lesson_of
 from rtl_agent.training.config import STUDENT, TEACHER
 from rtl_agent.training.errors import BackendGone, BadConfig, LossNotFinite, TrainingError
@@ -44,7 +44,7 @@ async def test_a_group_that_cannot_be_graded_leaves_with_all_that_belongs_to_it(
 ) -> None:
     student = await server.service.create_training_client_from_state_async(taught)
     policy = Policy(await student.save_weights_and_get_sampling_client_async(), 48, 1.0, 7)
-    teacher = Teacher(await server.service.create_sampling_client_async(base_model=TEACHER), TEACHER)
+    teacher = SameTokensTeacher(await server.service.create_sampling_client_async(base_model=TEACHER), TEACHER)
     executor = NeverGrades(jobs=1, timeout_seconds=60)
     groups = []
     try:

@@ -1,6 +1,6 @@
-"""What the wire asks of the engine: plain data in, plain data out. Arrays are numpy, positions are tokens.
+"""What a server asks of an engine: plain data in, plain data out. Arrays are numpy, positions are tokens.
 
-An engine call computes in the caller's thread and returns when done. The wire calls training methods from one thread,
+An engine call computes in the caller's thread and returns when done. The server calls training methods from one thread,
 in submission order; `sample` and `score` come from another thread at the same time and see only immutable snapshots.
 """
 
@@ -32,6 +32,8 @@ class ModelInfo:
     """What a base model is. `vocabulary` counts rows of the embedding; `context` is the most positions.
 
     `end_tokens` (eos_token_id of the model's configuration) stop a sample whose request names no stop at all.
+    `tolerance` is how far two computations of one logprob may differ, by the sampler and by the trainer for one: what
+    the precision allows. `exact`: a sample is the same to the bit whoever shares its batch.
     """
 
     name: str
@@ -39,6 +41,9 @@ class ModelInfo:
     context: int
     parameters: int
     end_tokens: frozenset[int] = frozenset()
+    architecture: str = "unknown"
+    tolerance: float = 1e-4
+    exact: bool = False
 
 
 @dataclass(frozen=True)
@@ -85,7 +90,8 @@ class ForwardBackwardOutput:
 
 @dataclass(frozen=True)
 class SampleRequest:
-    """One sequence to sample. What it yields depends on the snapshot and on this alone, never on its neighbours."""
+    """One sequence to sample. What it yields depends on the snapshot and on this alone, never on its neighbours: to the
+    bit if the model is `exact`, otherwise as far as rounding allows."""
 
     prompt: Sequence[int]
     max_tokens: int

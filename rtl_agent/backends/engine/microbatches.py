@@ -8,9 +8,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from rtl_agent.backends.engine.contract import EngineError, Example
+from rtl_agent.backends.engine.contract import EngineError, Example, ModelInfo
 from rtl_agent.backends.engine.losses import Loss
-from rtl_agent.backends.engine.qwen3.config import ModelConfig
 
 # Padded tokens in a batch. On one core 1,024 train 13 % more tokens a second than 2,048 at 1M parameters (5,209 to
 # 4,613), 2 % more at 4.4M; 8,192 are slowest of all, for they fall out of the cache.
@@ -29,23 +28,23 @@ class Microbatch:
     arrays: dict[str, Tensor]  # (positions, K)
 
 
-def check(examples: Sequence[Example], loss: Loss, config: ModelConfig) -> None:
+def check(examples: Sequence[Example], loss: Loss, model: ModelInfo) -> None:
     if not examples:
         raise EngineError("There are no examples to train on.")
     for index, example in enumerate(examples):
         try:
-            _check_one(example, loss, config)
+            _check_one(example, loss, model)
         except EngineError as error:
             raise EngineError(f"Example {index} of {len(examples)}: {error}") from None
 
 
-def _check_one(example: Example, loss: Loss, config: ModelConfig) -> None:
+def _check_one(example: Example, loss: Loss, model: ModelInfo) -> None:
     length = len(example.tokens)
     if not length:
         raise EngineError("it has no tokens.")
-    if length > config.context:
-        raise EngineError(f"it has {length} tokens; the model's context is {config.context}.")
-    _check_tokens("tokens", example.tokens, config.vocabulary)
+    if length > model.context:
+        raise EngineError(f"it has {length} tokens; the model's context is {model.context}.")
+    _check_tokens("tokens", example.tokens, model.vocabulary)
     missing = [name for name in ("target_tokens", *loss.arrays) if name not in example.inputs]
     if missing:
         raise EngineError(f"the loss needs {missing[0]!r}; there are {', '.join(sorted(example.inputs)) or 'none'}.")
@@ -53,7 +52,7 @@ def _check_one(example: Example, loss: Loss, config: ModelConfig) -> None:
     allowed = (1, 2) if loss.arrays == ("weights",) else (1,)
     if targets.ndim not in allowed or targets.shape[0] != length:
         raise EngineError(f"target_tokens has shape {targets.shape}; it should have {length} rows, as the tokens.")
-    _check_tokens("target_tokens", targets, config.vocabulary)
+    _check_tokens("target_tokens", targets, model.vocabulary)
     for name in loss.arrays:
         if example.inputs[name].shape != targets.shape:
             raise EngineError(f"{name} has shape {example.inputs[name].shape}; target_tokens has {targets.shape}.")

@@ -39,6 +39,7 @@ class ServerSettings:
     port: int = 0
     device: str = "cpu"
     threads: int = 1
+    engine: str | None = None
     silent_seconds: float = SILENT_SECONDS
 
     def line(self) -> str:
@@ -64,7 +65,7 @@ def main() -> None:
 
 
 async def _serve(settings: ServerSettings) -> None:
-    from rtl_agent.backends.engine.qwen3.engine import Qwen3Engine
+    from rtl_agent.backends.engine.registry import EngineByModel, EngineOptions
     from rtl_agent.backends.server.app import serve
 
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
@@ -75,7 +76,8 @@ async def _serve(settings: ServerSettings) -> None:
         loop.call_soon_threadsafe(stop.set)
 
     threading.Thread(target=watch_owner, daemon=True).start()
-    engine = Qwen3Engine(settings.models, device=settings.device, threads=settings.threads)
+    options = EngineOptions(settings.device, settings.threads)
+    engine = EngineByModel(settings.models, options, settings.engine)
     for name in settings.models:  # a model that cannot be read is better said now
         engine.base_snapshot(name).close()
     await serve(

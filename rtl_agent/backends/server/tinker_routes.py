@@ -144,7 +144,11 @@ class TrainingRoutes:
                 "type": "get_info",
                 "model_id": run.id,
                 "model_name": run.info.name,
-                "model_data": {"arch": "qwen3", "model_name": run.info.name, "tokenizer_id": _tokenizer(run.info.name)},
+                "model_data": {
+                    "arch": run.info.architecture,
+                    "model_name": run.info.name,
+                    "tokenizer_id": _tokenizer(run.info.name),
+                },
                 "is_lora": True,
                 "lora_rank": run.lora.rank,
             }

@@ -16,13 +16,13 @@ from rtl_agent.sandbox import (
     MIB,
     Box,
     BoxSpec,
-    BubblewrapSandbox,
     CommandResult,
     Ended,
     Limits,
     Mount,
     Sandbox,
     SandboxError,
+    make_sandbox,
 )
 from rtl_agent.toolchain import Toolchain, find_toolchain
 
@@ -44,7 +44,7 @@ class Workshop:
 @cache
 def workshop() -> Workshop:
     """The one of this process."""
-    return Workshop(BubblewrapSandbox(MOST_WORKSPACES), find_toolchain())
+    return Workshop(make_sandbox(MOST_WORKSPACES), find_toolchain())
 
 
 class Workspace:

@@ -7,7 +7,7 @@ from rtl_agent.grading.workspace import PROBE
 from rtl_agent.toolchain.toolchain import SHIMS
 
 # Raise it with every change outside probe/ that can change a grade: verdicts, stages, limits, seeds, the workspace.
-GRADING_VERSION = 7
+GRADING_VERSION = 8
 
 
 @cache

@@ -11,7 +11,7 @@ from rtl_agent.grading.grade import Grade
 from rtl_agent.grading.paths import Path
 from rtl_agent.grading.reward_terms import RewardTermFault
 from rtl_agent.problems import CocotbVersion
-from rtl_agent.sandbox import BubblewrapSandbox, Sandbox, SandboxError
+from rtl_agent.sandbox import Sandbox, SandboxError, make_sandbox
 from rtl_agent.toolchain import Toolchain, ToolMissing, find_toolchain
 
 _TRIES = 2  # an infrastructure fault is tried again once
@@ -34,7 +34,7 @@ class LocalExecutor:
         self._toolchain = toolchain or find_toolchain()
         self._toolchain.tool("iverilog")
         # Each job may hold a fresh box and a warm one of either cocotb generation; one more is the interface checker's.
-        sandbox = sandbox or BubblewrapSandbox(3 * jobs + 1)
+        sandbox = sandbox or make_sandbox(3 * jobs + 1)
         self._judge = Judge(sandbox, self._toolchain, jobs=jobs, timeout_seconds=timeout_seconds, path=path)
         self._turns = asyncio.Semaphore(jobs)
         self._fingerprints: dict[CocotbVersion, Mapping[str, str]] = {}

@@ -41,7 +41,7 @@ class Netlists:
     def __init__(self, plan):
         self._lines = [line.strip() for line in plan["script"].splitlines()]
         self._names, self._late, self._gates = plan["names"], plan["late"], plan["gates"]
-        self._unknown = plan["unknown"]
+        self._unknown, self._pair = plan["unknown"], plan["pair"]
         self._kept = {}  # (top, parameters, defines, includes) -> path, or None where Yosys could not build it
         self._directory = None
         self._defaults = None  # parameters of the top, as they are synthesised
@@ -63,7 +63,8 @@ class Netlists:
         if self._kept[key] is None:
             return args
         others = [path for path in wanted.sources if path not in design]
-        return [*wanted.options, self._kept[key], *others]
+        roots = ["-s", rtl_agent_probe_netlist_text.PAIR] if self._pair else []
+        return [*wanted.options, *roots, self._kept[key], *others]
 
     def _build(self, wanted, design, cwd, run, send, item):
         self._directory = self._directory or tempfile.mkdtemp(prefix="netlist")
@@ -79,7 +80,9 @@ class Netlists:
             if not gates:  # Yosys cannot map this build
                 said = self._run_yosys(self._script(wanted, target, _words("zero")), target, run)
         if not said:
-            self._adapt(f"{target}.gates" if gates else target, target, wanted.top, _scale(design))
+            self._adapt(f"{target}.gates" if gates else target, target, wanted, _scale(design))
+        if not said and self._pair:
+            said = self._add_source(wanted, design, cwd, target, run)
         took = round(time.monotonic() - started, 3)
         loop = gates and _has_loop(f"{target}.gates.json")
         send("netlist", built=not said, said=said, gates=gates, loop=loop, seconds=took, item=item)
@@ -112,7 +115,24 @@ class Netlists:
     def _last_read(self):
         return max((i for i, line in enumerate(self._lines) if _command(line).startswith("read")), default=-1)
 
-    def _adapt(self, source, target, top, scale):
+    def _add_source(self, wanted, design, cwd, target, run):
+        """The design as it was written, beside its netlist and with the same inputs: for names that this has lost."""
+        given = [*(f"-D{one}" for one in wanted.defines), *(f"-I{one}" for one in wanted.includes)]
+        done = run(
+            ["iverilog", "-g2012", "-E", "-o", f"{target}.source", *given, *design], cwd=cwd, capture_output=True
+        )
+        if done.returncode:
+            return "the design cannot be preprocessed again"
+        with open(f"{target}.json") as stream:
+            ports = json.load(stream)["modules"].get(wanted.top, {}).get("ports", {})
+        with open(f"{target}.source", errors="replace") as stream:
+            text = rtl_agent_probe_netlist_text.source_beside(stream.read(), wanted.top, ports, wanted.parameters)
+        with open(target, "a") as stream:
+            stream.write(text)
+        return ""
+
+    def _adapt(self, source, target, wanted, scale):
+        top = wanted.top
         with open(f"{source}.json") as stream:
             module = json.load(stream)["modules"].get(top, {})
         with open(source) as stream:
@@ -132,7 +152,7 @@ class Netlists:
             yield f"chparam {values} {wanted.top}"
         yield from (f"setattr -set keep 1 w:{name}" for name in self._names)
         yield f"hierarchy -check -top {wanted.top}"
-        yield from ("proc", "flatten") if self._late else ()
+        yield from ("proc", "flatten") if self._late or self._pair else ()
         yield from passes
         yield f"write_json {target}.json"
         yield _DEFINED

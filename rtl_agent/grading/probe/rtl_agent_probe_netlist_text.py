@@ -20,6 +20,7 @@ _PORT = re.compile(r"  (input|output|inout) (?:signed )?(\[[^\]]*\] )?(\w+);$")
 _DECLARED = re.compile(r"  (wire|reg) (?:signed )?(\[[^\]]*\] )?(\w+)( \[[^\]]*\])?( = [^;]*)?;$")
 _INSTANCE = re.compile(r"  \S+ +(\w+) \($")
 _OWN = "rtl_agent_of_"
+PAIR, SOURCE = "rtl_agent_pair", "source"  # a root of its own, and the design as it was written in it
 
 
 class Netlist:
@@ -112,6 +113,17 @@ def _literal(value):
         signed = "s" if len(value) == 32 else ""  # an integer without a range
         return f"{len(value)}'{signed}b{value}"
     return json.dumps(value.removesuffix(" "))
+
+
+def source_beside(text, top, ports, parameters):
+    """The design under another name, in a root of its own that hands it the inputs of the netlist."""
+    # Escaped names too: the design must not reach the netlist by the name that it has itself.
+    renamed = re.sub(rf"(?<![\w$]){re.escape(top)}(?![\w$])", f"{top}_{_OWN}source", text)
+    inputs = [name for name, port in ports.items() if port["direction"] == "input"]
+    connected = ", ".join(f".{name}({top}.{name})" for name in inputs)
+    values = ", ".join(f".{name}({value})" for name, value in parameters)
+    instance = f"{top}_{_OWN}source {f'#({values}) ' if values else ''}{SOURCE} ({connected});"
+    return f"\n{renamed}\nmodule {PAIR}; {instance} endmodule\n"
 
 
 def is_cyclic(followers):

@@ -10,8 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from rtl_agent.sandbox._inside.command import run
-from rtl_agent.sandbox._inside.cpu import CpuCounter
+from rtl_agent.sandbox._inside.command import CpuCounter, run
 from rtl_agent.sandbox._inside.files import read, write
 from rtl_agent.sandbox._inside.program import close_all_but
 from rtl_agent.sandbox._inside.wire import Wire

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 
-from rtl_agent.sandbox._python import find_python
+from rtl_agent.sandbox._process import find_python
 from rtl_agent.sandbox.protocol import MIB, Box, BoxSpec, CommandResult, Limits, Mount, Sandbox
 
 PYTHON, PYTHON_MOUNTS = find_python(None)

@@ -106,7 +106,15 @@ class BaseModel:
 
 
 def model_info(name: str, config: ModelConfig) -> ModelInfo:
-    return ModelInfo(name, config.vocabulary, config.context, config.parameters, config.end_tokens)
+    return ModelInfo(
+        name,
+        config.vocabulary,
+        config.context,
+        config.parameters,
+        config.end_tokens,
+        architecture="qwen3",
+        exact=True,
+    )
 
 
 def read_base(name: str, directory: Path, device: torch.device) -> BaseModel:

@@ -40,7 +40,7 @@ class Qwen3TrainedModel:
     ) -> ForwardBackwardOutput:
         chosen = find_loss(loss)
         settings = complete(loss, chosen, config)
-        check(examples, chosen, self._model.config)
+        check(examples, chosen, self._model.info)
         logprobs: list[Floats] = [np.empty(0, dtype=np.float32)] * len(examples)
         loss_sum = 0.0
         try:

@@ -1,0 +1,114 @@
+"""Engines by name, and which of them runs a model.
+
+A package adds an engine by an entry point of the group `rtl_agent.engines` whose object is an `EngineKind`. A model
+runs on the first engine that does not refuse it, ours before installed ones, or on the one that `--engine` names.
+"""
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from rtl_agent.backends.engine.contract import Engine, EngineError, Lora, ModelInfo, Snapshot, TrainedModel
+from rtl_agent.backends.engine.qwen3.config import read_config
+from rtl_agent.backends.models import model_directory
+from rtl_agent.registry import PluginError, Registry, UnknownName
+
+
+@dataclass(frozen=True)
+class EngineOptions:
+    """What a server says to every engine. `threads` is for the whole process."""
+
+    device: str = "cpu"
+    threads: int = 1
+
+
+class EngineKind(Protocol):
+    """What the registry holds: it knows which models it can run before anything heavy is imported."""
+
+    def refusal(self, directory: Path) -> str | None:
+        """Why it cannot run the model in this directory; None if it can. Reads the configuration at most."""
+
+    def create(self, models: Sequence[str], options: EngineOptions) -> Engine:
+        """An engine that offers `models`; it reads others when asked for them."""
+
+
+class Qwen3Kind:
+    def refusal(self, directory: Path) -> str | None:
+        try:
+            read_config(directory)
+        except EngineError as error:
+            return str(error)
+        return None
+
+    def create(self, models: Sequence[str], options: EngineOptions) -> Engine:
+        from rtl_agent.backends.engine.qwen3.engine import Qwen3Engine  # imports torch
+
+        return Qwen3Engine(models, device=options.device, threads=options.threads)
+
+
+ENGINES: Registry[EngineKind] = Registry("engine", "rtl_agent.engines", {"qwen3": Qwen3Kind()})
+
+
+def choose_engine(model: str, wanted: str | None = None) -> str:
+    """The name of the engine for a model: `wanted`, or the first that can run it."""
+    directory = model_directory(model)
+    refusals: dict[str, str] = {}
+    for name in [wanted] if wanted is not None else ENGINES:
+        try:
+            refusal = ENGINES[name].refusal(directory)
+        except UnknownName as error:
+            raise EngineError(str(error)) from error
+        except PluginError as error:
+            refusal = str(error)
+        if refusal is None:
+            return name
+        refusals[name] = refusal
+    if len(refusals) == 1:
+        raise EngineError(next(iter(refusals.values())))
+    reasons = "; ".join(f"{name}: {reason}" for name, reason in refusals.items())
+    raise EngineError(f"No engine can run {model!r}. {reasons}")
+
+
+class EngineByModel:
+    """An engine made of engines: each model runs on the one chosen for it, and one server serves several kinds."""
+
+    def __init__(self, models: Sequence[str], options: EngineOptions, wanted: str | None = None) -> None:
+        self._options, self._wanted = options, wanted
+        self._offered = list(dict.fromkeys(models))
+        self._chosen = {model: choose_engine(model, wanted) for model in self._offered}
+        self._engines: dict[str, Engine] = {}
+        self._creating = threading.Lock()
+
+    def engine_name(self, base: str) -> str:
+        if base not in self._chosen:
+            self._chosen[base] = choose_engine(base, self._wanted)
+        return self._chosen[base]
+
+    def models(self) -> Sequence[ModelInfo]:
+        for base in self._offered:
+            self._engine(base)
+        infos = {info.name: info for engine in list(self._engines.values()) for info in engine.models()}
+        return [infos[name] for name in dict.fromkeys([*self._offered, *infos])]
+
+    def create(self, base: str, lora: Lora) -> TrainedModel:
+        return self._engine(base).create(base, lora)
+
+    def base_snapshot(self, base: str) -> Snapshot:
+        return self._engine(base).base_snapshot(base)
+
+    def load_snapshot(self, base: str, directory: Path) -> Snapshot:
+        return self._engine(base).load_snapshot(base, directory)
+
+    def close(self) -> None:
+        for engine in self._engines.values():
+            engine.close()
+
+    def _engine(self, base: str) -> Engine:
+        name = self.engine_name(base)
+        with self._creating:
+            if name not in self._engines:
+                offered = [model for model in self._offered if self._chosen[model] == name]
+                self._engines[name] = ENGINES[name].create(offered, self._options)
+            return self._engines[name]
