@@ -19,7 +19,7 @@ def pretrain(
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the weights and the problems.")] = None,
 ) -> None:
-    """Train a shipped model from scratch, as it was made. Started again after a kill, it resumes where it last saved."""
+    """Train a shipped model from scratch, as it was made. Started again, it resumes where it last saved."""
     ensure_packages()
     import torch
 
