@@ -23,8 +23,7 @@ from rtl_agent.toolchain import apt
 from rtl_agent.toolchain.building import InstallError, complete
 from rtl_agent.toolchain.home import home
 from rtl_agent.toolchain.icarus import read_tree, write_stamp
-from rtl_agent.toolchain.icarus_install import prove
-from rtl_agent.toolchain.icarus_package import bring_libraries, lay_out, libc_is_too_old
+from rtl_agent.toolchain.icarus_install import bring_libraries, lay_out, libc_is_too_old, prove
 from rtl_agent.toolchain.install import pip_into
 
 SUITES = {"12": "trixie", "13": "sid"}

@@ -17,7 +17,7 @@ wanted() {
     echo "${RTL_AGENT_HOME:-}"
     (
         cat pyproject.toml requirements-dev.lock scripts/setup.sh
-        cd rtl_agent/toolchain && cat pins.py harness_env.py relocate.py icarus*.py yosys.py launcher/*
+        cd rtl_agent/toolchain && cat pins.py home.py icarus*.py yosys.py launcher/*
     ) | sha256sum
 }
 
@@ -99,7 +99,7 @@ install_python() {
 install_tools() {
     "$venv/bin/python" -m rtl_agent.toolchain.install && return
     [ $? -eq 3 ] || exit 1
-    packages=" $("$venv/bin/python" -m rtl_agent.toolchain.icarus_source)" programs="what builds Icarus"
+    packages=" $("$venv/bin/python" -m rtl_agent.toolchain.icarus_install)" programs="what builds Icarus"
     (install_packages) || say "Icarus cannot be built without them; the system's is used."
     "$venv/bin/python" -m rtl_agent.toolchain.install || [ $? -eq 3 ] || exit 1
 }

@@ -73,6 +73,14 @@ def setup() -> None:
         say(f"Yosys {installed.yosys.version}: {installed.yosys.home}")
     for shortfall in installed.shortfalls:
         console.say_warning(f"{shortfall}\nThe system's own is used instead.")
+    # What only the system's package manager can install, and an ordinary user may not.
+    missing = [f"{tool.name}: {tool.note}" for tool in find_toolchain().tools.values() if tool.path is None]
+    missing += [obstacle for obstacle in check_available() if "bwrap is not installed" not in obstacle]
+    for what in missing:
+        console.say_warning(what)
+    if any(tool.required and tool.path is None for tool in find_toolchain().tools.values()) or check_available():
+        raise typer.Exit(console.SOME_FAILED)
+    say("Everything that grading needs is installed. Try: rtl-agent grade bundled --id rtl_alu_0001 --reference")
 
 
 def _tool_rows(tools: Toolchain) -> list[_Row]:

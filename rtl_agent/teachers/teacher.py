@@ -1,10 +1,18 @@
-"""A teacher: any sampling client, asked how likely it finds the student's own tokens."""
+"""What a teacher is, and the usual one: any sampling client, asked how likely it finds the student's own tokens.
+
+A package adds a kind of teacher with an entry point of the group `rtl_agent.teachers`: its object makes a `Teacher` of
+a sampling client, the model's name and how many of its likeliest tokens are wanted. `rtl_agent.teachers.checks` holds
+it against the contract.
+"""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import tinker
+
+from rtl_agent.registry import Registry
 
 # The API has no request that only scores, so one token is sampled and thrown away.
 _NOTHING = tinker.SamplingParams(max_tokens=1, temperature=1.0, seed=0)
@@ -33,9 +41,20 @@ class Advice:
     top: tuple[TopK | None, ...] = ()  # empty unless asked for; None where the teacher gave nothing
 
 
+class Teacher(Protocol):
+    """Advises on what a student wrote."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def advise(self, tokens: Sequence[int]) -> Advice:
+        """Advice on a student's sequence, token for token: observation and action tokens alike."""
+        ...
+
+
 @dataclass(frozen=True)
-class Teacher:
-    """Scores whole sequences, observation and action tokens alike."""
+class SameTokensTeacher:
+    """A model with the student's vocabulary, which reads the sequence as it is."""
 
     client: tinker.SamplingClient
     name: str
@@ -67,3 +86,9 @@ def _top_k(pairs: Sequence[tuple[int, float]] | None) -> TopK | None:
     if not pairs:
         return None
     return TopK(tuple(int(token) for token, _ in pairs), tuple(float(logprob) for _, logprob in pairs))
+
+
+SAME_TOKENS = "same-tokens"
+TEACHERS: Registry[Callable[[tinker.SamplingClient, str, int], Teacher]] = Registry(
+    "kind of teacher", "rtl_agent.teachers", {SAME_TOKENS: SameTokensTeacher}
+)

@@ -7,8 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from rtl_agent.toolchain import yosys
-from rtl_agent.toolchain.harness_env import HarnessPython, read_harness
-from rtl_agent.toolchain.home import home
+from rtl_agent.toolchain.home import HarnessPython, home, read_harness
 from rtl_agent.toolchain.icarus import INSIDE, IcarusTree, read_icarus, read_tree
 from rtl_agent.toolchain.missing import how_to_get
 from rtl_agent.toolchain.pins import COCOTB_VERSIONS, CVDP_PINS, OLDEST_ICARUS
@@ -107,7 +106,7 @@ def _tool(name: str, path: Path | None, version: str, note: str) -> Tool:
 def _difference(name: str, version: str) -> str:
     """What it means that this version is not CVDP's; "" when it means nothing."""
     if not version:
-        return "does not tell its version"
+        return "does not report its version"
     if name == "iverilog":
         major = int(version.partition(".")[0])
         if major < OLDEST_ICARUS:

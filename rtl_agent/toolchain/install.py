@@ -8,15 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rtl_agent.toolchain.building import InstallError, Say, complete, one_at_a_time, run
-from rtl_agent.toolchain.harness_env import PROBE_PTH, HarnessPython, read_harness, write_stamp
-from rtl_agent.toolchain.home import harness_home, home
+from rtl_agent.toolchain.home import PROBE_PTH, HarnessPython, harness_home, home, read_harness, relocate, write_stamp
 from rtl_agent.toolchain.icarus import IcarusTree
-from rtl_agent.toolchain.icarus_install import install_icarus
-from rtl_agent.toolchain.icarus_source import missing_to_build
+from rtl_agent.toolchain.icarus_install import install_icarus, missing_to_build
 from rtl_agent.toolchain.interpreter import Interpreter, choose_interpreter
 from rtl_agent.toolchain.missing import ToolMissing
 from rtl_agent.toolchain.pins import COCOTB_VERSIONS, requirements
-from rtl_agent.toolchain.relocate import relocate
 from rtl_agent.toolchain.yosys import YosysTree, install_yosys
 
 __all__ = ["InstallError", "Installed", "install_everything", "install_harnesses"]

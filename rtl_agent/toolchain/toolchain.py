@@ -1,13 +1,21 @@
-"""The tools of this machine as a grader needs them: what to mount in a box, its PATH, its links, the versions."""
+"""The tools of this machine as a grader needs them: what to mount in a box, its PATH, its links, the versions.
 
+The module that keeps a simulator warm is compiled here too: once for this machine's Icarus, kept in the tool root.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from rtl_agent.sandbox.protocol import Mount
-from rtl_agent.toolchain.harness_env import HarnessPython
+from rtl_agent.toolchain.home import HarnessPython, home
 from rtl_agent.toolchain.missing import ToolMissing
-from rtl_agent.toolchain.native import warm_start_directory
 from rtl_agent.toolchain.pins import COCOTB_VERSIONS, CVDP_PINS
 from rtl_agent.toolchain.versions import wheel_version
 
@@ -23,7 +31,7 @@ class Tool:
 
     name: str
     path: Path | None  # None: not found
-    version: str  # "" when not found or it does not tell
+    version: str  # "" when it was not found or does not report one
     wanted: str = ""  # CVDP's pin; "" when it has none
     note: str = ""
     required: bool = False  # without it nothing can be graded
@@ -33,7 +41,7 @@ class Tool:
 
 @dataclass(frozen=True)
 class Toolchain:
-    """What `find_toolchain` found. A cocotb_version is a cocotb version: "2.0.1" or "1.9.2"."""
+    """What `find_toolchain` found. `cocotb_version` is "2.0.1" or "1.9.2"."""
 
     tools: Mapping[str, Tool]
     harness_pythons: Mapping[str, HarnessPython]
@@ -133,3 +141,46 @@ def fallback_warning(versions: Mapping[str, str]) -> str:
 def _in_usr(tree: Path) -> bool:
     # /bin, /lib and /lib64 are links into /usr on every system that we support.
     return tree == Path("/") or tree.is_relative_to("/usr")
+
+
+SOURCE = Path(__file__).parent / "vpi" / "warm_start.c"
+MODULE = "warm_start"
+
+
+@cache  # asked for each grade, and reading the files took 0.3 ms
+def warm_start_directory(iverilog: Path, version: str) -> Path:
+    """The directory that holds warm_start.vpi, built if it is not there. ToolMissing where it cannot be built."""
+    headers = iverilog.parent.parent / "include" / "iverilog"
+    try:
+        interface = (headers / "vpi_user.h").read_bytes()
+    except OSError as error:
+        what = f"{headers}/vpi_user.h was not found: it is needed to build the module that keeps simulators warm"
+        raise ToolMissing("iverilog", what) from error
+    key = hashlib.sha256(SOURCE.read_bytes() + interface + version.encode()).hexdigest()[:16]
+    target = home() / f"vpi-{key}"
+    if not (target / f"{MODULE}.vpi").exists():
+        _build(headers, target)
+    return target
+
+
+def _build(headers: Path, target: Path) -> None:
+    compiler = shutil.which("cc")
+    if compiler is None:
+        raise ToolMissing("cc")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
+        place = Path(scratch) / "done"
+        place.mkdir()
+        built = place / f"{MODULE}.vpi"
+        # As Icarus' own iverilog-vpi does it, which has the paths of its installation written in.
+        argv = [compiler, "-O2", "-fPIC", "-shared", f"-I{headers}", "-o", str(built), str(SOURCE)]
+        done = subprocess.run(argv, capture_output=True, text=True, check=False)
+        if done.returncode != 0 or not built.exists():
+            raise ToolMissing("cc", f"{compiler} could not build {SOURCE.name}: {(done.stdout + done.stderr)[-400:]}")
+        for path in (place, built):
+            path.chmod(0o755)
+        try:
+            place.rename(target)
+        except OSError:  # another process was faster
+            if not os.path.exists(target / built.name):  # noqa: PTH110
+                raise

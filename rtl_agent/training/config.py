@@ -56,6 +56,9 @@ class ModelConfig:
 
     student: str = option(STUDENT, "the model that is trained", also=("student_model", "model_name"))
     teacher: str = option(TEACHER, "the model that advises it", also=("teacher_model",), modes=DISTILL)
+    teacher_kind: str = option(
+        "same-tokens", "how the teacher reads what the student wrote: same-tokens, or a plug-in", modes=DISTILL
+    )
     backend: str = option("embedded", "embedded (this machine), tinker (the cloud), or http://host:port", resume=True)
     renderer_name: str = option("", "how messages become tokens; empty: by the model's name")
     load_checkpoint_path: str = option("", "start from these weights: a tinker:// path of a saved checkpoint")

@@ -7,9 +7,9 @@ import tinker
 
 from rtl_agent.backends.connect import EMBEDDED, Connection
 from rtl_agent.envs.tokenizers import tokenizer_for
-from rtl_agent.registry import did_you_mean
+from rtl_agent.registry import PluginError, UnknownName, did_you_mean
 from rtl_agent.runs import Checkpoint
-from rtl_agent.teachers import Teacher
+from rtl_agent.teachers import SAME_TOKENS, TEACHERS, Teacher
 from rtl_agent.training.config import Config
 from rtl_agent.training.errors import BadConfig
 from rtl_agent.training.student import Student
@@ -71,7 +71,11 @@ async def open_teacher(connection: Connection, config: Config) -> Teacher | None
     if config.mode != "distill" or not (objective.kl_penalty_coef or objective.forward_kl_coef):
         return None
     client = await _teacher_client(connection, config)
-    return Teacher(client, config.teacher, objective.forward_kl_topk if objective.forward_kl_coef else 0)
+    try:
+        kind = TEACHERS[config.model.teacher_kind]
+    except (UnknownName, PluginError) as error:
+        raise BadConfig(f"teacher_kind={config.model.teacher_kind}: {error}") from error
+    return kind(client, config.teacher, objective.forward_kl_topk if objective.forward_kl_coef else 0)
 
 
 async def open_evaluated_teacher(connection: Connection, config: Config) -> tinker.SamplingClient | None:
@@ -83,7 +87,8 @@ async def open_evaluated_teacher(connection: Connection, config: Config) -> tink
 
 async def _teacher_client(connection: Connection, config: Config) -> tinker.SamplingClient:
     names = (config.student, config.teacher)
-    check_same_vocabulary(tokenizer_for(names[0]), tokenizer_for(names[1]), names)
+    if config.model.teacher_kind == SAME_TOKENS:
+        check_same_vocabulary(tokenizer_for(names[0]), tokenizer_for(names[1]), names)
     return await connection.service.create_sampling_client_async(base_model=config.teacher)
 
 

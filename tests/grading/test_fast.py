@@ -270,6 +270,49 @@ async def test_any_harness_gets_the_same_grade_on_both_paths(test_runner: str) -
         assert fast.reasons == exact.reasons
 
 
+_COMPILES = """
+import os, subprocess
+def compiled(text, *options, **more):
+    with open("extra.sv", "w") as stream:
+        stream.write(text)
+    if os.path.exists("extra.vvp"):
+        os.unlink("extra.vvp")
+    done = subprocess.run(["iverilog", "-g2012", "-o", "extra.vvp", *options, "extra.sv"], **more)
+    assert done.returncode == 0 and os.access("extra.vvp", os.X_OK)
+    with open("extra.vvp") as stream:
+        return stream.read()
+def module(word):
+    return f'module extra; initial $display("{word}"); endmodule\\n'
+def test_dut():
+    run()
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "assert compiled(module('one')) == compiled(module('one'))\n",
+        "assert 'one' in compiled(module('one'))\n    assert 'two' in compiled(module('two'))\n",
+        "text = 'module extra #(parameter P = 1); initial $display(P); endmodule'\n"
+        "    assert compiled(text, '-Pextra.P=2') == compiled(text, '-Pextra.P=2') != compiled(text, '-Pextra.P=3')\n",
+        "for word in ('one', 'two'):\n        open('late.svh', 'w').write(module(word))\n"
+        "        assert word in compiled('`include \"late.svh\"\\n')\n",
+        "for word in ('one', 'two'):\n        open('list.f', 'w').write(f'+define+WORD=\"{word}\"\\n')\n"
+        "        assert word in compiled('module extra; initial $display(`WORD); endmodule\\n', '-f', 'list.f')\n",
+        "text = 'module extra(input [1:0] a); other o(a); endmodule\\nmodule other(input a); endmodule\\n'\n"
+        "    said = []\n    for name in ('a.log', 'b.log'):\n        with open(name, 'w') as log:\n"
+        "            compiled(text, '-Wall', stdout=log, stderr=subprocess.STDOUT)\n"
+        "        said.append(open(name).read())\n    assert said[0] == said[1] != ''\n",
+    ],
+    ids=["equal", "changed", "options", "included", "listed", "warnings"],
+)
+async def test_a_harness_that_compiles_twice_gets_what_it_asks_for(body: str, grader: Grader) -> None:
+    """Equal sources are compiled once in a job; whatever differs is not equal."""
+    problem = plain(f"{_COMPILES}    {body}")
+    grade = await grader.grade(problem, submit(problem, {"rtl/dut.sv": INVERTER}))
+    assert (grade.path, grade.outcome) == ("fast", Outcome.PASSED), (grade.reasons, grade.log)
+
+
 async def test_without_the_vpi_module_everything_takes_the_exact_path(
     bundled: dict[str, Problem], monkeypatch: pytest.MonkeyPatch
 ) -> None:

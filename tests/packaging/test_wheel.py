@@ -11,9 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from rtl_agent.toolchain.interpreter import choose_interpreter
+
 ROOT = Path(__file__).parents[2]
 MOST_BYTES = 60_000_000
 SOMEBODY = 61_234  # a uid that nobody has
+PYTHON = choose_interpreter().executable  # one that every user may run; ours may lie in a private home
 BROUGHT_BY_VENV = ("pip", "setuptools", "pkg_resources", "_distutils_hack")
 
 
@@ -65,7 +68,7 @@ def place() -> Iterator[Place]:
         subprocess.run([*pip, "-w", path / "wheels", checkout], check=True, timeout=300)
         (wheel,) = (path / "wheels").glob("rtl_agent-*.whl")
         for command in (
-            (sys.executable, "-m", "venv", place.venv),
+            (PYTHON, "-m", "venv", place.venv),
             (place.venv / "bin" / "python", "-m", "pip", "--disable-pip-version-check", "install", "-qq", wheel),
         ):
             done = place.run(*command)

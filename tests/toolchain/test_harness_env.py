@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from rtl_agent.toolchain import ToolMissing, find_toolchain, forget_toolchain
-from rtl_agent.toolchain.harness_env import STAMP, pins_digest, read_harness, write_stamp
-from rtl_agent.toolchain.home import harness_home, home
+from rtl_agent.toolchain.home import STAMP, harness_home, home, pins_digest, read_harness, write_stamp
 from rtl_agent.toolchain.install import install_harnesses
 from rtl_agent.toolchain.pins import COCOTB_VERSIONS
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from rtl_agent.toolchain import find_toolchain, forget_toolchain, icarus_package, icarus_source
+from rtl_agent.toolchain import find_toolchain, forget_toolchain, icarus_install
 from rtl_agent.toolchain.building import InstallError
 from rtl_agent.toolchain.icarus import INSIDE, STAMP, icarus_home, read_icarus, read_tree
 from rtl_agent.toolchain.icarus_install import install_icarus, prove
 from rtl_agent.toolchain.install import install_everything, pip_into
-from rtl_agent.toolchain.native import warm_start_directory
 from rtl_agent.toolchain.pins import CVDP_PINS
+from rtl_agent.toolchain.toolchain import warm_start_directory
 
 
 @pytest.fixture
@@ -115,10 +115,10 @@ def test_missing_tool_is_part_of_the_fallback() -> None:
 
 def test_every_way_is_tried_and_each_failure_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RTL_AGENT_HOME", str(tmp_path))
-    monkeypatch.setenv(icarus_source.TARBALL, str(tmp_path / "absent.tar.gz"))
-    monkeypatch.setattr(icarus_source.apt, "fetch", no_fetch)
-    monkeypatch.setattr(icarus_source, "missing_to_build", list)
-    monkeypatch.setattr(icarus_source.urllib.request, "urlopen", no_network)
+    monkeypatch.setenv(icarus_install.TARBALL, str(tmp_path / "absent.tar.gz"))
+    monkeypatch.setattr(icarus_install.apt, "fetch", no_fetch)
+    monkeypatch.setattr(icarus_install, "missing_to_build", list)
+    monkeypatch.setattr(icarus_install.urllib.request, "urlopen", no_network)
     said: list[str] = []
     with pytest.raises(InstallError) as failure:
         install_icarus(said.append, no_pip)
@@ -139,16 +139,16 @@ def no_network(uri: str, timeout: float) -> None:
 def test_build_names_the_programs_that_it_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(InstallError, match=r"a build needs autoconf, bison.*apt-get install autoconf bison"):
-        icarus_source.from_archive(tmp_path)
+        icarus_install.from_archive(tmp_path)
 
 
 def test_tarball_with_another_checksum_is_not_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tarball = tmp_path / "iverilog.tar.gz"
     tarball.write_bytes(b"something else")
-    monkeypatch.setenv(icarus_source.TARBALL, str(tarball))
-    monkeypatch.setattr(icarus_source, "missing_to_build", list)
+    monkeypatch.setenv(icarus_install.TARBALL, str(tarball))
+    monkeypatch.setattr(icarus_install, "missing_to_build", list)
     with pytest.raises(InstallError, match=hashlib.sha256(b"something else").hexdigest()):
-        icarus_source.from_named_tarball(tmp_path)
+        icarus_install.from_named_tarball(tmp_path)
 
 
 def test_failed_set_up_leaves_the_system_in_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,7 +166,7 @@ def test_without_a_compiler_the_launcher_is_a_script(tmp_path: Path, monkeypatch
     tree = tmp_path / "tree"
     tree.mkdir()
     monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
-    icarus_package.lay_out(root, tree)
+    icarus_install.lay_out(root, tree)
     assert (tree / "bin/iverilog").read_text().splitlines()[1] == f'exec {INSIDE}/lib/iverilog -B {INSIDE}/lib/ivl "$@"'
     assert f"{INSIDE}/include/iverilog" in (tree / "bin/iverilog-vpi").read_text()
     assert f"VVP_EXECUTABLE={INSIDE}/bin/vvp" in (tree / "lib/ivl/vvp.conf").read_text()

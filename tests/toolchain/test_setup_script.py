@@ -23,7 +23,8 @@ def checkout(tmp_path: Path) -> Path:
     copy = tmp_path / "checkout"
     shutil.copytree(ROOT / "scripts", copy / "scripts")
     shutil.copytree(ROOT / "rtl_agent", copy / "rtl_agent", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "pyproject.toml", copy)
+    for name in ("pyproject.toml", "requirements-dev.lock"):
+        shutil.copy(ROOT / name, copy)
     return copy
 
 
@@ -123,7 +124,9 @@ def test_second_time_is_silent_and_quick(checkout: Path, tmp_path: Path) -> None
     assert time.monotonic() - start < 1
 
 
-@pytest.mark.parametrize("changed", ["pyproject.toml", "rtl_agent/toolchain/pins.py"])
+@pytest.mark.parametrize(
+    "changed", ["pyproject.toml", "requirements-dev.lock", "rtl_agent/toolchain/pins.py", "rtl_agent/toolchain/home.py"]
+)
 def test_changed_pins_set_up_again(checkout: Path, tmp_path: Path, changed: str) -> None:
     installed(checkout)
     programs = path_with(tmp_path, "python3", *TOOLS)
@@ -148,7 +151,7 @@ def test_what_a_build_of_icarus_needs_is_installed_only_when_it_is_built(checkou
         '#!/bin/sh\n[ "$3" = -V ] && echo Python 3.11.2\n'
         'case "$2" in\n'
         f'    rtl_agent.toolchain.install) [ -e "{tmp_path}/flex" ] || exit 3; echo Icarus was built ;;\n'
-        '    rtl_agent.toolchain.icarus_source) printf "flex bison" ;;\n'
+        '    rtl_agent.toolchain.icarus_install) printf "flex bison" ;;\n'
         "esac\nexit 0\n"
     )
     programs = path_with(tmp_path, "python3", *TOOLS, "touch")

@@ -30,7 +30,7 @@ def read_object(text: str, start: int = 0) -> tuple[Mapping[str, Any], int]:
     except json.JSONDecodeError as error:
         where = text[max(start, error.pos - SHOWN // 2) : error.pos + SHOWN // 2]
         raise Unreadable(
-            f"this is no JSON: {error.msg} at character {error.pos - start}, near {shown(where)}"
+            f"this is not valid JSON: {error.msg} at character {error.pos - start}, near {shown(where)}"
         ) from error
     except RecursionError as error:
         raise Unreadable(f"the JSON is nested deeper than {DEEPEST} levels") from error
@@ -94,7 +94,7 @@ def _finite(digits: str) -> float:
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise Unreadable(f"{name} is no JSON; write null or a number")
+    raise Unreadable(f"{name} is not valid JSON; write null or a number")
 
 
 _DECODER = json.JSONDecoder(

@@ -89,7 +89,12 @@ def _watch_processes():
             _guard.forget(_option(args, "-o"))
             if _netlists is not None:
                 args = _netlists.in_place_of_sources(args, options, run, send, current_item)
-            done = run(args, *rest, **options)
+            if warm_simulator is not None and not rest:
+                import rtl_agent_warm_compile
+
+                done = rtl_agent_warm_compile.run(run, args, options)
+            else:
+                done = run(args, *rest, **options)
             _report_build(run, args, options, done.returncode)
         if checked:
             done.check_returncode()

@@ -117,7 +117,8 @@ def _literal(value):
 
 def source_beside(text, top, ports, parameters):
     """The design under another name, in a root of its own that hands it the inputs of the netlist."""
-    renamed = re.sub(rf"(?<![\w$`\\]){re.escape(top)}(?![\w$])", f"{top}_{_OWN}source", text)
+    # Escaped names too: the design must not reach the netlist by the name that it has itself.
+    renamed = re.sub(rf"(?<![\w$]){re.escape(top)}(?![\w$])", f"{top}_{_OWN}source", text)
     inputs = [name for name, port in ports.items() if port["direction"] == "input"]
     connected = ", ".join(f".{name}({top}.{name})" for name in inputs)
     values = ", ".join(f".{name}({value})" for name, value in parameters)

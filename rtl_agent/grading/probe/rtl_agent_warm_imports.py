@@ -6,12 +6,20 @@ import importlib.util
 import os
 import sys
 
+_OURS = (
+    "rtl_agent_probe_imports",
+    "rtl_agent_probe_pytest",
+    "rtl_agent_warm_compile",
+    "rtl_agent_warm_items",
+    "rtl_agent_warm_run",
+)
+
 
 def import_everything():
     """Run one empty session too: pytest imports its plugins only when a session starts."""
     import pytest
 
-    for module in ("rtl_agent_probe_imports", "rtl_agent_probe_pytest", "rtl_agent_warm_items", "rtl_agent_warm_run"):
+    for module in _OURS:
         importlib.import_module(module)
     importlib.import_module(runner_module())
     os.makedirs("/tmp/warm-up", exist_ok=True)

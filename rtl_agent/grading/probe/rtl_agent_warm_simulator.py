@@ -30,6 +30,7 @@ from contextlib import suppress
 import rtl_agent_probe_seal
 import rtl_agent_warm_code
 import rtl_agent_warm_scheduler
+import rtl_agent_warm_scheduler_1
 
 DESIGN = "/tmp/.warm/sim.vvp"  # what vvp was told to open: a link that each simulation points at its own
 _FD = "RTL_AGENT_WARM_FD"
@@ -170,6 +171,7 @@ def _import_everything():
     _fill_caches()
     _number_lines_quickly()
     rtl_agent_warm_scheduler.install()
+    rtl_agent_warm_scheduler_1.install()
 
 
 def _fill_caches():

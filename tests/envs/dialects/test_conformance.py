@@ -85,11 +85,11 @@ def test_a_turn_ends_with_a_token_at_which_sampling_stops(name: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ('{"command": "ls"', "no JSON"),
-        ("{'command': 'ls'}", "no JSON"),
-        ('{"command": "ls",}', "no JSON"),
-        ('{"seconds": NaN}', "NaN is no JSON"),
-        ('{"seconds": -Infinity}', "-Infinity is no JSON"),
+        ('{"command": "ls"', "not valid JSON"),
+        ("{'command': 'ls'}", "not valid JSON"),
+        ('{"command": "ls",}', "not valid JSON"),
+        ('{"seconds": NaN}', "NaN is not valid JSON"),
+        ('{"seconds": -Infinity}', "-Infinity is not valid JSON"),
         ('{"seconds": 1e999}', "too large"),
         ('{"seconds": ' + "9" * 5_000 + "}", "too many digits"),
         ('{"command": "ls", "command": "rm"}', 'key "command" is in one object twice'),
