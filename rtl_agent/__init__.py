@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.2.0"
 
 if TYPE_CHECKING:
+    from rtl_agent.evaluation.api import EvaluationResult, evaluate
     from rtl_agent.grading import (
         REWARD_TERMS,
         Extraction,
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     )
 
 _WHERE = {
+    "rtl_agent.evaluation.api": ("EvaluationResult", "evaluate"),
     "rtl_agent.grading": (
         "REWARD_TERMS",
         "Extraction",
@@ -92,6 +94,7 @@ __all__ = [
     "DataConfig",
     "EpisodeConfig",
     "EvalConfig",
+    "EvaluationResult",
     "Extraction",
     "Grade",
     "GradeCache",
@@ -111,6 +114,7 @@ __all__ = [
     "SyncGrader",
     "TrainResult",
     "configure",
+    "evaluate",
     "load_problems",
     "parse_record",
     "parse_weights",

@@ -24,7 +24,12 @@ KEPT = (
     "grading/interface/test_compare_interface.py",
     "grading/interface/test_expected_interface.py",
 )
-LEFT_OUT = ("problems/generate/test_grades.py", "problems/test_cocotb_version_table.py", "docs/test_commands.py")
+LEFT_OUT = (
+    "problems/generate/test_grades.py",
+    "problems/test_cocotb_version_table.py",
+    "docs/test_commands.py",
+    "docs/test_plugin_points.py",
+)
 TOOLS = {"iverilog", "vvp", "yosys", "verilator", "bwrap"}
 
 for package in ("torch", "tinker", "tinker_cookbook", "transformers", "chz"):
