@@ -119,7 +119,7 @@ async def train_async(config: Config, *, console: Console | None = None, stop: S
         raise BackendGone(f"{error}\nWhat was done is kept. Resume with: {resume_command(path)}") from error
     except tinker.TinkerError as error:
         if "not finite" in str(error):  # said by our own server before a loss is told
-            raise LossNotFinite("what the student computes") from error
+            raise LossNotFinite("the student's output") from error
         raise TrainingError(f"the server refused: {error}") from error
 
 
