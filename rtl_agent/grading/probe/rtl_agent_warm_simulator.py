@@ -15,6 +15,7 @@ import glob
 import importlib
 import inspect
 import json
+import logging
 import os
 import resource
 import select
@@ -170,6 +171,7 @@ def _import_everything():
     rtl_agent_probe_cocotb.rewrite_assertions_once()
     _fill_caches()
     _number_lines_quickly()
+    _keep_real_functions()
     rtl_agent_warm_scheduler.install()
     rtl_agent_warm_scheduler_1.install()
 
@@ -190,6 +192,15 @@ def _number_lines_quickly():
     quick = types.SimpleNamespace(**vars(inspect))
     quick.getsourcelines = lambda function: ([], function.__code__.co_firstlineno)
     regression.inspect = quick
+
+
+def _keep_real_functions():
+    """The probe asks at each call of these whether the harness wants to know (rtl_agent_probe_chance.py). Modules that
+    are not the harness's get the real answer anyway; the busiest of them keep the real function."""
+    for name in ("time", "os"):
+        setattr(logging, name, types.SimpleNamespace(**vars(sys.modules[name])))
+    for module in (sys.modules["cocotb.handle"], sys.modules["cocotb.triggers"], sys.modules["cocotb.utils"]):
+        module.hash, module.id = hash, id
 
 
 def _find_set_arguments():
