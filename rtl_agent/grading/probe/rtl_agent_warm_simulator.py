@@ -30,6 +30,7 @@ from contextlib import suppress
 
 import rtl_agent_probe_seal
 import rtl_agent_warm_code
+import rtl_agent_warm_compile
 import rtl_agent_warm_scheduler
 import rtl_agent_warm_scheduler_1
 
@@ -311,13 +312,14 @@ class WarmSimulator:
 def _dumps(design, arguments):
     """Whether a design dumps waves itself: that may end its simulation, where it cannot write them for one.
 
-    A module of cocotb's runner, there with `-fst` alone, opens a file and names what is dumped.
+    What the module that cocotb's runner adds for `-fst` dumps is not the design's.
     """
     if "-none" in arguments:
         return False
+    runners = rtl_agent_warm_compile.runner_dumps.get(design, 0) if "-fst" in arguments else 0
     try:
         with open(design, "rb") as stream:
-            return stream.read().count(b'"$dump') > 2 * ("-fst" in arguments)
+            return stream.read().count(b'"$dump') > runners
     except OSError:
         return False
 
