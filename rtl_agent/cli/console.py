@@ -1,4 +1,4 @@
-"""What every command shares: exit codes, where words go, progress bars, and the options that choose problems."""
+"""What every command shares: exit codes, output and errors, progress bars, and the options that choose problems."""
 
 import json
 from collections.abc import Iterator

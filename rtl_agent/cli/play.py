@@ -44,13 +44,11 @@ from rtl_agent.cli.grade_view import print_grade
 from rtl_agent.envs.episode_config import EpisodeConfig
 from rtl_agent.grading import Outcome
 from rtl_agent.options import BadOption
-from rtl_agent.problems import Selection
+from rtl_agent.problems import PROBLEM_SOURCES, NoSuchProblems, Selection
 from rtl_agent.prompts import Message
 
 if TYPE_CHECKING:
     from rtl_agent.problems import Problem
-
-GENERATED = ("generated", "generated-workspaces")
 
 
 def play(
@@ -175,6 +173,9 @@ def _show(title: str, text: str, colour: str) -> None:
 def _problem(problem: str, source: str, number: int, episode: EpisodeConfig) -> "tuple[Problem, str]":
     from rtl_agent.evaluation import problem_set
 
-    if problem.partition(":")[0] in GENERATED:
-        return problem_set(problem, Selection(), episode=episode, limit=number + 1).problems[number], problem
+    if problem.partition(":")[0] in PROBLEM_SOURCES:
+        found = problem_set(problem, Selection(), episode=episode, limit=number + 1).problems
+        if number >= len(found):
+            raise NoSuchProblems(f"{problem} has {len(found)} problems: --number {number} is not among them")
+        return found[number], problem
     return problem_set(source, Selection(ids=[problem]), episode=episode).problems[0], source

@@ -122,7 +122,7 @@ def draws_by_seed(source: str, problems: Sequence[Problem]) -> Iterator[str]:
         yield "a problem is on both sides of the split"
     try:
         find.draw(1, 1, families=["there_is_no_such_family"])
-        yield "a family that does not exist is no NoSuchProblems"
+        yield "a family that does not exist raises no NoSuchProblems"
     except NoSuchProblems:
         pass
 

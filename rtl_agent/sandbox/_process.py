@@ -70,7 +70,7 @@ MOST_FRAME = 256 * MIB  # a reply carries at most two kept streams; more means t
 
 
 class ChannelClosed(Exception):
-    """The init is gone or talks nonsense."""
+    """The init is gone, or what it sent is not a frame of ours."""
 
 
 class Channel:
@@ -102,7 +102,7 @@ class Channel:
             except OSError as error:
                 raise ChannelClosed(str(error)) from error
             if not count:
-                raise ChannelClosed("the box hung up")
+                raise ChannelClosed("the box closed the connection")
             view = view[count:]
         return bytes(data)
 

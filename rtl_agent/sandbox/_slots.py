@@ -109,7 +109,7 @@ def resolve(sources: Iterable[Path]) -> dict[Path, Path]:
         try:
             found[source] = source.resolve(strict=True)
         except OSError as error:
-            raise SandboxError(f"mount source {source} is not there: {error.strerror}") from error
+            raise SandboxError(f"mount source {source} cannot be found: {error.strerror}") from error
     return found
 
 

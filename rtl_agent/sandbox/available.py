@@ -27,7 +27,7 @@ def check_available() -> list[str]:
         return [f"bwrap {'.'.join(map(str, version))} is too old, 0.8 or newer is needed: install a newer bubblewrap"]
     if stat.S_IMODE(Path("/dev/null").stat().st_mode) & 0o006 != 0o006:
         # `iverilog -o /dev/null` as root leaves it like this.
-        reasons.append("/dev/null cannot be written by everybody: run `chmod 666 /dev/null` as root")
+        reasons.append("/dev/null is not writable for everybody: run `chmod 666 /dev/null` as root")
     if os.geteuid() == 0 and not (shutil.which("unshare") and shutil.which("setpriv")):
         reasons.append("unshare or setpriv is missing: run `apt-get install util-linux`")
     said = _trial(bwrap)

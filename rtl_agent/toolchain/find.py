@@ -106,7 +106,7 @@ def _tool(name: str, path: Path | None, version: str, note: str) -> Tool:
 def _difference(name: str, version: str) -> str:
     """What it means that this version is not CVDP's; "" when it means nothing."""
     if not version:
-        return "does not tell its version"
+        return "does not report its version"
     if name == "iverilog":
         major = int(version.partition(".")[0])
         if major < OLDEST_ICARUS:

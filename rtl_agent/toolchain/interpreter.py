@@ -93,7 +93,7 @@ def examine(candidate: str) -> Interpreter | str:
         return f"has no shared libpython (Debian, Ubuntu: apt-get install libpython{major}.{minor})"
     prefix = Path(facts["prefix"])
     if os.geteuid() == 0 and not prefix.stat().st_mode & stat.S_IXOTH:
-        return f"lies in {prefix}, which other users may not enter, and root's sandbox runs as another user"
+        return f"is in {prefix}, which other users may not enter, and root's sandbox runs as another user"
     return Interpreter(Path(facts["executable"]), prefix, (major, minor, micro), Path(facts["libpython"]))
 
 

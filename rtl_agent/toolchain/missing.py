@@ -1,4 +1,4 @@
-"""The error for a tool that is not there: what is missing and how to get it."""
+"""The error for a tool that is not installed: what is missing and how to get it."""
 
 from rtl_agent.toolchain.pins import NEWEST_PYTHON, OLDEST_ICARUS, OLDEST_PYTHON
 

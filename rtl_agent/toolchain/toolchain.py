@@ -31,7 +31,7 @@ class Tool:
 
     name: str
     path: Path | None  # None: not found
-    version: str  # "" when not found or it does not tell
+    version: str  # "" when it was not found or does not report one
     wanted: str = ""  # CVDP's pin; "" when it has none
     note: str = ""
     required: bool = False  # without it nothing can be graded
@@ -154,7 +154,7 @@ def warm_start_directory(iverilog: Path, version: str) -> Path:
     try:
         interface = (headers / "vpi_user.h").read_bytes()
     except OSError as error:
-        what = f"{headers}/vpi_user.h is not there: it is needed to build the module that keeps simulators warm"
+        what = f"{headers}/vpi_user.h was not found: it is needed to build the module that keeps simulators warm"
         raise ToolMissing("iverilog", what) from error
     key = hashlib.sha256(SOURCE.read_bytes() + interface + version.encode()).hexdigest()[:16]
     target = home() / f"vpi-{key}"

@@ -22,13 +22,13 @@ _QUESTIONS: dict[str, tuple[tuple[str, ...], str]] = {
 
 
 def parse_version(tool: str, answer: str) -> str:
-    """The version in a tool's own words, "" when they do not tell; a development version says so."""
+    """The version in a tool's own words, "" when they do not name one; a development version is marked as such."""
     found = re.search(_QUESTIONS[tool][1], answer, re.MULTILINE)
     return "-".join(part for part in found.groups() if part) if found else ""
 
 
 def ask_version(tool: str, path: Path) -> str:
-    """Run the tool to learn its version; "" when it does not start or does not tell."""
+    """Run the tool to learn its version; "" when it does not start or does not report it."""
     try:
         done = subprocess.run(
             [str(path), *_QUESTIONS[tool][0]],

@@ -20,17 +20,15 @@ from rtl_agent.problems import Problem
 from rtl_agent.processes import cpu_seconds
 from rtl_agent.runs import Checkpoint, RunWriter
 from rtl_agent.teachers import Teacher
-from rtl_agent.training.advantages import Lesson, Signal, array, lesson_of
 from rtl_agent.training.classroom import Classroom
-from rtl_agent.training.clock import Clock
 from rtl_agent.training.config import Config
 from rtl_agent.training.errors import TrainingError
 from rtl_agent.training.evaluate import Evaluation, evaluate
 from rtl_agent.training.exam import AFTER, BEFORE, TEACHER, Exam
 from rtl_agent.training.interrupt import Interrupted, Stop
-from rtl_agent.training.metrics import episode_metrics, policy_metrics, signal_metrics
+from rtl_agent.training.metrics import Clock, episode_metrics, policy_metrics, signal_metrics
 from rtl_agent.training.monitor import Display, Trackers
-from rtl_agent.training.references import reference_lesson
+from rtl_agent.training.objective import Objective, TrainingBatch, array, reference_batch, training_batch
 from rtl_agent.training.rollouts import Group, Rollout, play_group
 from rtl_agent.training.student import Passes, Student, learning_rate
 
@@ -42,7 +40,7 @@ class Loop:
     """One run from its first step, or from a checkpoint, to its last."""
 
     config: Config
-    signal: Signal
+    objective: Objective
     classroom: Classroom
     student: Student
     teacher: Teacher | None
@@ -121,20 +119,20 @@ class Loop:
         rate = learning_rate(step, self.total, self.config.optim)
         before = self.classroom.counters()
         groups: list[Group] = []
-        lessons: list[Lesson] = []
+        batches: list[TrainingBatch] = []
         passes: list[Passes] = []
         waiting = 0
         steps: list[Any] = []
         per_substep = -(-self.config.optim.batch_size // self.config.optim.num_substeps)
         seen = 0
-        async with aclosing(self._lessons(step, policy)) as taught:  # whatever fails, no episode goes on alone
-            async for group, lesson in taught:
+        async with aclosing(self._batches(step, policy)) as taught:  # whatever fails, no episode goes on alone
+            async for group, batch in taught:
                 seen += 1
                 if group is not None:
                     groups.append(group)
-                if lesson is not None:
-                    passes.append(await self.student.submit(lesson, clock))
-                    lessons.append(lesson)
+                if batch is not None:
+                    passes.append(await self.student.submit(batch, clock))
+                    batches.append(batch)
                     waiting += 1
                 if waiting and seen % per_substep == 0:
                     self._committed = True
@@ -150,8 +148,8 @@ class Loop:
         self.run.log_rollouts(step, [record for group in groups for record in records(group, step)])
         metrics = {
             **episode_metrics(groups),
-            **signal_metrics(groups, lessons),
-            **policy_metrics(lessons, trained),
+            **signal_metrics(groups, batches),
+            **policy_metrics(batches, trained),
             **losses,
             **{f"optim/{name}": float(value) for one in optim for name, value in (one.metrics or {}).items()},
             **self.classroom.since(before),
@@ -159,21 +157,23 @@ class Loop:
             "optim/steps": float(len(steps)),
             "time/cpu": cpu_seconds() - cpu,
         }
-        if self.config.objective.compute_post_kl and lessons:
+        if self.config.objective.compute_post_kl and batches:
             metrics |= await self._post_kl(groups)
         times = clock.metrics()
         tokens = metrics.get("env/all/total_ac_tokens", 0.0)
         return metrics | times | {"throughput/tokens_per_second": tokens / max(times["time/total"], 1e-9)}
 
-    async def _lessons(self, step: int, policy: Policy) -> AsyncGenerator[tuple[Group | None, Lesson | None], None]:
+    async def _batches(
+        self, step: int, policy: Policy
+    ) -> AsyncGenerator[tuple[Group | None, TrainingBatch | None], None]:
         """What the step's problems teach, in their order, with the group of rollouts that it came from."""
         if self.config.mode == "supervised":
             for problem in self.classroom.batch(step):
-                yield None, reference_lesson(self.classroom.builder(problem, 1))
+                yield None, reference_batch(self.classroom.builder(problem, 1))
             return
         async with aclosing(self._groups(step, policy)) as played:
             async for group in played:
-                yield group, lesson_of(group, self.signal) if self._teaches(group) else None
+                yield group, training_batch(group, self.objective) if self._teaches(group) else None
 
     async def _groups(self, step: int, policy: Policy) -> AsyncGenerator[Group, None]:
         """The step's groups in the order of the data set; all of them run meanwhile."""

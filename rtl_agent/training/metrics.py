@@ -1,12 +1,15 @@
-"""A step's numbers, under the same names in every mode."""
+"""A step's numbers, under the same names in every mode, and the clock that takes its times."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 from tinker_cookbook.rl.metric_util import compute_trajectory_metrics
 
-from rtl_agent.training.advantages import Floats, Lesson
+from rtl_agent.training.objective import Floats, TrainingBatch
 from rtl_agent.training.rollouts import Group, metrics_by_group
 
 NO_SIGNAL, LOST, GROUPS_LOST = "groups/no_signal", "grading/errors", "groups/lost"
@@ -22,25 +25,25 @@ def episode_metrics(groups: Sequence[Group]) -> dict[str, float]:
     return {name: float(value) for name, value in found.items()} | metrics_by_group(groups)
 
 
-def signal_metrics(groups: Sequence[Group], lessons: Sequence[Lesson]) -> dict[str, float]:
+def signal_metrics(groups: Sequence[Group], batches: Sequence[TrainingBatch]) -> dict[str, float]:
     """Which groups taught nothing by their reward, what was lost, and how far the teacher is."""
     with_rollouts = [group for group in groups if group.rollouts]
     same = sum(not group.differs for group in with_rollouts)
-    advised = sum(lesson.advised_tokens for lesson in lessons)
+    advised = sum(batch.advised_tokens for batch in batches)
     found = {
         NO_SIGNAL: same / len(with_rollouts) if with_rollouts else 0.0,
         LOST: float(sum(len(group.lost) for group in groups)),
         GROUPS_LOST: float(len(groups) - len(with_rollouts)),
     }
     if advised:
-        found["teacher_kl"] = sum(lesson.kl_sum for lesson in lessons) / advised
+        found["teacher_kl"] = sum(batch.kl_sum for batch in batches) / advised
     return found
 
 
-def policy_metrics(lessons: Sequence[Lesson], trained: Sequence[Floats]) -> dict[str, float]:
+def policy_metrics(batches: Sequence[TrainingBatch], trained: Sequence[Floats]) -> dict[str, float]:
     """Entropy, and the distance between the logprobs at sampling and those that the trainer computed, if it did."""
-    sampled = [one for lesson in lessons for one in lesson.sampled]
-    masks = [one for lesson in lessons for one in lesson.mask]
+    sampled = [one for batch in batches for one in batch.sampled]
+    masks = [one for batch in batches for one in batch.mask]
     if not any(mask.any() for mask in masks):
         return {}
     then = _on_actions(sampled, masks)
@@ -55,3 +58,39 @@ def policy_metrics(lessons: Sequence[Lesson], trained: Sequence[Floats]) -> dict
 def _on_actions(logprobs: Sequence[Floats], masks: Sequence[Floats]) -> NDArray[np.float64]:
     chosen = [one[mask > 0] for one, mask in zip(logprobs, masks, strict=True)]
     return np.concatenate(chosen).astype(np.float64)
+
+
+@dataclass
+class Clock:
+    """Intervals of each kind of work, much of it concurrent: a kind's time is the wall time in which any of it ran."""
+
+    _began: float = field(default_factory=time.monotonic)
+    _intervals: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
+
+    @contextmanager
+    def during(self, kind: str) -> Iterator[None]:
+        start = time.monotonic()
+        try:
+            yield
+        finally:
+            self._intervals.setdefault(kind, []).append((start, time.monotonic()))
+
+    def metrics(self) -> dict[str, float]:
+        """time/<kind> and time/total; time/overlap is what concurrency has saved."""
+        times = {kind: union_length(intervals) for kind, intervals in self._intervals.items()}
+        any_work = union_length([one for intervals in self._intervals.values() for one in intervals])
+        return {
+            **{f"time/{kind}": seconds for kind, seconds in times.items()},
+            "time/overlap": sum(times.values()) - any_work,
+            "time/total": time.monotonic() - self._began,
+        }
+
+
+def union_length(intervals: list[tuple[float, float]]) -> float:
+    """Seconds that are in at least one of these intervals."""
+    total, end = 0.0, float("-inf")
+    for start, stop in sorted(intervals):
+        if stop > end:
+            total += stop - max(start, end)
+            end = stop
+    return total

@@ -28,7 +28,6 @@ from rtl_agent.grading import Extraction, GradeCache, Grader, default_cache_path
 from rtl_agent.runs import RunError, RunRecord, RunWriter, read_run
 from rtl_agent.runs.directory import is_run
 from rtl_agent.toolchain import find_toolchain
-from rtl_agent.training.advantages import Signal
 from rtl_agent.training.classroom import Classroom, open_classroom
 from rtl_agent.training.config import FIXED, Config, to_json, warnings
 from rtl_agent.training.errors import BackendGone, BadConfig, LossNotFinite, TrainingError
@@ -45,6 +44,7 @@ from rtl_agent.training.models import (
     open_teacher,
 )
 from rtl_agent.training.monitor import Display, Trackers
+from rtl_agent.training.objective import Objective
 from rtl_agent.training.plan import resume_command, run_directory
 from rtl_agent.training.sources import exam_sets, problem_sets
 
@@ -178,7 +178,7 @@ async def _train(config: Config, path: Path, console: Console, stop: Stop) -> Tr
         stack.callback(trackers.close)
         loop = Loop(
             config=config,
-            signal=_signal(config),
+            objective=Objective.of(config),
             classroom=classroom,
             student=await open_student(connection, config, checkpoint),
             teacher=await open_teacher(connection, config),
@@ -251,22 +251,6 @@ def _log_to(run: RunWriter, stack: AsyncExitStack) -> None:
     root.addHandler(handler)
     stack.callback(root.removeHandler, handler)
     log.setLevel(logging.INFO)
-
-
-def _signal(config: Config) -> Signal:
-    objective = config.objective
-    if config.mode != "distill":
-        return Signal(reward_coef=objective.reward_coef)
-    exact = config.optim.num_substeps == 1 and objective.loss_fn == "importance_sampling"
-    return Signal(
-        objective.kl_penalty_coef,
-        objective.kl_discount_factor,
-        objective.forward_kl_coef,
-        objective.reward_coef,
-        config.grading.weights().total if objective.reward_weighted else 0.0,
-        objective.prefix_trust,
-        objective.one_pass and exact,
-    )
 
 
 def _headline(classroom: Classroom, total: int, first: int) -> str:

@@ -10,10 +10,10 @@ import numpy as np
 import tinker
 from tinker.types import LossFnType
 
-from rtl_agent.training.advantages import Floats, Lesson
-from rtl_agent.training.clock import Clock
 from rtl_agent.training.config import LossFn, OptimConfig
 from rtl_agent.training.errors import LossNotFinite
+from rtl_agent.training.metrics import Clock
+from rtl_agent.training.objective import Floats, TrainingBatch
 
 Result = tinker.ForwardBackwardOutput
 
@@ -35,14 +35,14 @@ class Student:
     loss_fn: LossFn
     grad_clip_norm: float
 
-    async def submit(self, lesson: Lesson, clock: Clock) -> Passes:
+    async def submit(self, batch: TrainingBatch, clock: Clock) -> Passes:
         """Queue a group's passes; gradients add up until `step`."""
         policy = imitation = None
-        if lesson.policy:
-            policy = await self._pass(lesson.policy, self.loss_fn, clock)
-        if lesson.imitation:
-            imitation = await self._pass(lesson.imitation, "cross_entropy", clock)
-        return Passes(policy, imitation, lesson.merged)
+        if batch.policy:
+            policy = await self._pass(batch.policy, self.loss_fn, clock)
+        if batch.imitation:
+            imitation = await self._pass(batch.imitation, "cross_entropy", clock)
+        return Passes(policy, imitation, batch.merged)
 
     async def _pass(self, data: Sequence[tinker.Datum], loss_fn: LossFnType, clock: Clock) -> asyncio.Task[Result]:
         """In the server's queue when this returns; the task waits for the result, and the clock with it."""

@@ -32,6 +32,12 @@ SHOWN = {
     "negative-index": "assert dut.o.value[-1] == 1",
     "arithmetic": "assert dut.o.value + 1 == 0xA6 and 1 << dut.ob.value == 2 and -dut.o.value == -0xA5",
     "bits-with-int": "assert dut.o.value & 0xF == 5 and 1 ^ dut.ob.value == 0",
+    "inverted-number": "assert ~dut.o.value == 0x5A",
+    "only-2-handle-attributes": "assert dut.o.range.left == 7 and dut.o.get() == 0xA5 and dut.clk.rising_edge",
+    "only-1-task-attributes": "cocotb.start_soon(wait(1)).has_started(); Clock(dut.clk, 10, 'ns').frequency",
+    "only-2-task-attributes": "cocotb.start_soon(wait(1)).complete",
+    "logic-types": "from cocotb.types import LogicArray, Logic; assert int(LogicArray('101')) == 5 and Logic('1') == 1",
+    "clock-started": "c = Clock(dut.clk, 10, 'ns'); c.start(); c.stop()",
     "handle-compared": "assert dut.ob == 1",
     "handle-assigned": "dut.v = 0xA5",
     "bit-handle": "assert dut.o[0].value == 1",
@@ -81,6 +87,9 @@ def runner():
     except ImportError:
         from cocotb.runner import get_runner
     return get_runner("icarus")
+
+async def wait(nanoseconds):
+    await Timer(nanoseconds, "ns")
 
 @cocotb.test()
 async def look(dut):

@@ -96,7 +96,7 @@ def test_a_generator_that_depends_on_how_many_are_drawn_is_found_out() -> None:
         "the first problems depend on how many are drawn",
         "two seeds draw the same problem",
         "a problem is on both sides of the split",
-        "a family that does not exist is no NoSuchProblems",
+        "a family that does not exist raises no NoSuchProblems",
     ]
 
 

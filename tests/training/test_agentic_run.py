@@ -1,4 +1,4 @@
-"""Agents in training, on the bundled workspaces: real boxes and commands, and a lesson on what was said alone."""
+"""Agents in training, on the bundled workspaces: real sandboxes and commands; only what a model said is trained on."""
 
 import json
 from pathlib import Path

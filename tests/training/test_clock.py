@@ -3,8 +3,8 @@
 import pytest
 
 from rtl_agent.envs.rollout import seed_of
-from rtl_agent.training.clock import Clock, union_length
 from rtl_agent.training.config import OptimConfig, Schedule
+from rtl_agent.training.metrics import Clock, union_length
 from rtl_agent.training.student import learning_rate
 
 

@@ -19,9 +19,9 @@ from rtl_agent.grading.executors import GradeJob, LocalExecutor
 from rtl_agent.grading.executors.job import error_grade
 from rtl_agent.problems import load_problems
 from rtl_agent.teachers import SameTokensTeacher
-from rtl_agent.training.advantages import Signal, lesson_of
 from rtl_agent.training.config import STUDENT, TEACHER
 from rtl_agent.training.errors import BackendGone, BadConfig, LossNotFinite, TrainingError
+from rtl_agent.training.objective import Objective, training_batch
 from rtl_agent.training.parse import parse
 from rtl_agent.training.rollouts import play_group
 from rtl_agent.training.start import start
@@ -65,7 +65,7 @@ async def test_a_group_that_cannot_be_graded_leaves_with_all_that_belongs_to_it(
             prompt, sampled = rollout.episode.prompt_tokens, rollout.episode.sampled_tokens
             assert len(rollout.advice[0].logprobs) == len(prompt) + len(sampled)
             assert tuple(rollout.trajectory.transitions[0].ac.tokens) == sampled
-        assert len(lesson_of(group, Signal(kl_penalty_coef=1.0)).policy) == len(group.rollouts)
+        assert len(training_batch(group, Objective(kl_penalty_coef=1.0)).policy) == len(group.rollouts)
 
 
 @pytest.mark.parametrize(

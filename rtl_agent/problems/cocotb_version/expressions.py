@@ -70,6 +70,8 @@ def kind_of(node: ast.expr, scope: Scope) -> Kind:
         case ast.BinOp(left=left, right=right):
             sides = (kind_of(left, scope), kind_of(right, scope))
             return Kind.TEXT if Kind.TEXT in sides else Kind.PLAIN
+        case ast.JoinedStr(values=[ast.FormattedValue(value=value, format_spec=None)]):
+            return Kind.TEXT if kind_of(value, scope) in (Kind.VALUE, Kind.TEXT) else Kind.PLAIN
         case ast.JoinedStr() | ast.Lambda():
             return Kind.PLAIN
         case ast.Constant() | ast.Compare() | ast.UnaryOp() | ast.List() | ast.Tuple() | ast.Dict() | ast.Set():
@@ -84,6 +86,8 @@ def _attribute(node: ast.Attribute, scope: Scope) -> Kind:
     match node:
         case ast.Attribute(value=ast.Name(id="cocotb"), attr="top") | ast.Attribute(value=ast.Name(), attr="dut"):
             return Kind.HANDLE
+        case ast.Attribute(value=ast.Attribute(attr="range"), attr="left" | "right" | "direction"):
+            return Kind.PLAIN
         case ast.Attribute(value=ast.Name(id="self"), attr=attr):
             return scope.attributes.get(attr, Kind.UNKNOWN)
         case ast.Attribute(value=value, attr=attr):
@@ -103,6 +107,8 @@ def _call(node: ast.Call, scope: Scope) -> Kind:
         case ast.Name(id="getattr") if first is Kind.HANDLE:
             return Kind.VALUE if _is_text(node.args[1:2], "value") else Kind.HANDLE
         case ast.Name(id="str" | "format") if first in VALUES or first is Kind.TEXT:
+            return Kind.TEXT
+        case ast.Name(id="set" | "list" | "reversed" | "sorted") if first is Kind.TEXT:
             return Kind.TEXT
         case ast.Name(id=name) if name in _CONVERSIONS or name in ("str", "repr", "format"):
             return Kind.PLAIN

@@ -10,7 +10,7 @@ from rtl_agent.problems.cocotb_version.uses import call_signs, import_signs, ope
 
 Found = tuple[str, int]  # the name of a sign, a line
 _JUDGED = (
-    ast.Subscript, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Expr, ast.Assign, ast.Attribute, ast.Call
+    ast.Subscript, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Expr, ast.Assign, ast.Attribute, ast.Call, ast.Await
 )  # fmt: skip
 _MAX_CALLS = 500  # followed in one file
 
@@ -206,8 +206,8 @@ class _Quiet(_Walk):
 
 
 def _element(kind: Kind) -> Kind:
-    """Of what a loop goes through: handles of an array of handles, bits of a value."""
-    return kind if kind is Kind.HANDLE or kind in VALUES else Kind.UNKNOWN
+    """Of what a loop goes through: handles of an array of handles, bits of a value, characters of its text."""
+    return kind if kind in (Kind.HANDLE, Kind.TEXT) or kind in VALUES else Kind.UNKNOWN
 
 
 def _first_row(target: ast.expr, items: ast.expr) -> dict[str, ast.expr]:

@@ -82,6 +82,10 @@ TABLE: tuple[Sign, ...] = (
         "what is done with it is found by other signs",
     ),
     Sign(
+        "inverted-number", "`~dut.x.value == 0x5A`, `~dut.x.value & 0xF`", "a str, which equals no int; TypeError",
+        "a value", TWO, Weight.ALL, "`~` of 1.9 gives the bits as text",
+    ),
+    Sign(
         "order", "`dut.x.value > 3`", "TypeError", "TypeError", None, Weight.NONE,
         "`<=` is an assignment in 1.9 and gives None, which fails an assertion as well",
     ),
@@ -99,8 +103,20 @@ TABLE: tuple[Sign, ...] = (
         " elsewhere, which no array is",
     ),
     Sign(
-        "handle-attributes", "`dut.x._range`", "there", "AttributeError", ONE, Weight.ALL,
-        "it is `range` in 2.x",
+        "handle-attributes", "`dut.x._range`, `dut.x.drivers()`, `dut.log.info()`", "there", "AttributeError", ONE,
+        Weight.ALL, "`range` and `_log` in 2.x",
+    ),
+    Sign(
+        "only-2-handle-attributes", "`dut.x.range.left`, `await dut.clk.rising_edge`, `dut.x.set(1)`, `dut.x.get()`",
+        "AttributeError", "there", TWO, Weight.ALL, "new in 2.x",
+    ),
+    Sign(
+        "only-1-task-attributes", "`task.retval`, `task.has_started()`, `clock.frequency`", "there", "AttributeError",
+        ONE, Weight.ALL, "gone in 2.x",
+    ),
+    Sign(
+        "only-2-task-attributes", "`task.complete`, `task.get_name()`", "AttributeError", "there", TWO, Weight.ALL,
+        "new in 2.x",
     ),
     Sign(
         "written-text", "`dut.x.value = \"1010\"`", "TypeError", "writes the bits", TWO, Weight.ALL,
@@ -116,8 +132,13 @@ TABLE: tuple[Sign, ...] = (
         "how wide a signal is cannot be read off a harness",
     ),
     Sign(
-        "only-2-conversions", "`.to_unsigned()`, `.to_signed()`, `.resolve()` of a value", "AttributeError", "there",
-        TWO, Weight.ALL, "new in 2.x",
+        "only-2-conversions", "`.to_unsigned()`, `.to_signed()`, `.resolve()`, `.to_bytes()` of a value,"
+        " `LogicArray.from_unsigned()`", "AttributeError", "there", TWO, Weight.ALL, "new in 2.x",
+    ),
+    Sign(
+        "logic-types", "`LogicArray`, `Logic` of `cocotb.types`", "there, but no signal's value: an array has"
+        " no `int()`, a bit equals no int", "what a signal's value is", TWO, Weight.SOME,
+        "hardly anything works in 1.9 but making one and writing it",
     ),
     Sign(
         "only-1-attributes", "`.n_bits`, `.value.value`, `.hex()`, `.get_value()`, `.get_binstr()` of a value", "there",
@@ -157,6 +178,10 @@ TABLE: tuple[Sign, ...] = (
     Sign(
         "clock-options", "`Clock(..., impl=)`, `set_action=`, `period_high=`", "TypeError", "there", TWO, Weight.ALL,
         "new in 2.x",
+    ),
+    Sign(
+        "clock-started", "`Clock(...).start()` as a statement, `clock.stop()`", "nothing happens, no clock runs;"
+        " AttributeError", "starts the clock", TWO, Weight.ALL, "`start` of 1.9 makes a coroutine, for `start_soon`",
     ),
     Sign("clock-cycles", "`Clock(...).start(cycles=)`", "there", "TypeError", ONE, Weight.ALL, "gone in 2.x"),
     Sign(
@@ -254,4 +279,15 @@ VALUE_1 = frozenset(
 )  # fmt: skip
 VALUE_2 = frozenset({"to_unsigned", "to_signed", "resolve"})
 VALUE_OLD = frozenset({"integer", "signed_integer", "binstr", "buff"})  # of vectors only in 2.x
-HANDLE_1 = frozenset({"_range"})  # `name`, `fullname` and `log` may be signals
+LOGIC_ARRAY_2 = frozenset({"from_unsigned", "from_signed"})
+HANDLE_1 = frozenset(
+    {"_range", "drivers", "loads", "get_definition_name", "get_definition_file"}
+)  # others may be signals
+TASK_1, TASK_2 = frozenset({"retval", "has_started"}), frozenset({"complete", "get_name", "set_name", "locals"})
+CLOCK_1 = frozenset({"frequency"})
+LOGIC_TYPES = frozenset({("cocotb.types", "LogicArray"), ("cocotb.types", "Logic")})
+# What `import *` hands out in 1.9 only, of names that can be imported one by one in both.
+STARRED_1: Mapping[str, frozenset[str]] = {
+    "cocotb.triggers": frozenset({"Join", "Task", "Decimal", "SimLog"}),
+    "cocotb.handle": frozenset({"Logic", "LogicArray"}),
+}

@@ -1,13 +1,16 @@
-"""Train a model from scratch on question-answer pairs: resumable, seeded, and told as it goes."""
+"""Train a model from scratch on questions and answers, in padded batches: resumable and seeded."""
 
+import itertools
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import torch
+from torch import Tensor
 from torch.nn import functional as F
 
 from rtl_agent.backends.engine.contract import Lora
@@ -15,8 +18,44 @@ from rtl_agent.backends.engine.qwen3.config import ModelConfig
 from rtl_agent.backends.engine.qwen3.network import BaseModel, hidden_states, rope_table
 from rtl_agent.backends.engine.qwen3.parameters import Parameters
 from rtl_agent.backends.engine.qwen3.weights import HEAD, Weights, random_weights, write_model
-from rtl_agent.training.pretrain.batches import Batch, Pair, batched
+from rtl_agent.training.pretrain.material import Pair
 from rtl_agent.training.pretrain.muon import MuonAdamW, Rates
+
+
+@dataclass(frozen=True)
+class Batch:
+    """(rows, length) inputs; targets are -100 where nothing is to be learned."""
+
+    inputs: Tensor
+    targets: Tensor
+
+    @property
+    def tokens(self) -> int:
+        return self.inputs.numel()
+
+
+def batch_of(pairs: Sequence[Pair]) -> Batch:
+    """Padded on the right to the longest."""
+    length = max(len(pair) for pair in pairs) - 1
+    inputs = torch.zeros((len(pairs), length), dtype=torch.long)
+    targets = torch.full((len(pairs), length), -100, dtype=torch.long)
+    for row, pair in enumerate(pairs):
+        tokens = torch.tensor([*pair.question, *pair.answer])
+        inputs[row, : len(tokens) - 1] = tokens[:-1]
+        said = tokens[len(pair.question) :].clone()
+        for part in pair.shown:
+            said[slice(*part)] = -100
+        targets[row, len(pair.question) - 1 : len(tokens) - 1] = said
+    return Batch(inputs, targets)
+
+
+def batched(pairs: Iterator[Pair], rows: int, *, seed: int, window: int = 8) -> Iterator[Batch]:
+    """Pairs of like length together: 4 % of all positions are padding, where random ones would have 23 %."""
+    for number in itertools.count():
+        near = sorted(itertools.islice(pairs, window * rows), key=len)
+        groups = [near[at : at + rows] for at in range(0, len(near), rows)]
+        Random(f"batches {seed} {number}").shuffle(groups)
+        yield from map(batch_of, groups)
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,48 @@
-"""How each of the shipped models is made: its material, its seed, its length."""
+"""How each of the shipped models is made: its material, its courses, its seed, its length."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from rtl_agent.training.pretrain.batches import Pair
-from rtl_agent.training.pretrain.course import AGENTS, BASE, STUDENTS, TEACHERS, Course
-from rtl_agent.training.pretrain.generated import documents, pairs
+from rtl_agent.problems.generate import TRAINED
+from rtl_agent.training.pretrain.material import Course, Pair, Stage, documents, pairs
 from rtl_agent.training.pretrain.muon import Rates
+
+# Late in training the families that are learned last come more often: after 5.3M tokens a teacher had 0 of 12 ALUs
+# right and every counter; when their share fell from a fifth to a ninth at 13.8M tokens (and the learning rate rose
+# again), 25 of 40 became 0 of 10.
+_HARD = (*TRAINED, *("alu", "mux", "sequence_detector") * 3, "gray", "comparator", "occupancy")
+_HARDEST = (*TRAINED, "gray", *("alu", "mux", "sequence_detector") * 6)
+_LAST = (*TRAINED, "alu", "mux", "sequence_detector", "occupancy", "arbiter", "gray")
+_TEACHERS_LAST = (*TRAINED, *("alu",) * 4, *("sequence_detector",) * 2, "mux", "gray", "comparator")
+_STUDENTS_LAST = (*TRAINED, *("alu",) * 3, *("comparator",) * 2, "sequence_detector", "gray", "occupancy")
+_STUDENTS_THEN = (*TRAINED, "alu", "alu", "sequence_detector")
+_STUDENTS_AGAIN = (*TRAINED, *("alu",) * 8, *("sequence_detector",) * 4, "mux", "mux", "counter", "decoder")
+_STUDENTS_ONCE_MORE = (
+    *(*TRAINED, *("alu",) * 6, *("sequence_detector",) * 4),
+    *("occupancy", "occupancy", "arbiter", "counter"),
+)
+TEACHERS: Course = (
+    Stage(0, TRAINED),
+    Stage(76, _HARD),
+    Stage(138, _HARDEST),
+    Stage(178, _LAST),
+    Stage(244, _TEACHERS_LAST),
+)
+# Half of a student's answers are right for a while: nobody learns to read without having read. Habit has the last word.
+STUDENTS: Course = (
+    Stage(0, TRAINED, right=0.1, habit=0.7),
+    Stage(88, _HARD, right=0.1, habit=0.7),
+    Stage(208, _LAST, right=0.5),
+    Stage(350, _STUDENTS_LAST, right=0.5),
+    Stage(430, _STUDENTS_LAST, right=0.1),
+    Stage(464, _STUDENTS_AGAIN, right=0.5),
+    Stage(503, _STUDENTS_THEN, right=0.1),
+    Stage(525, _STUDENTS_ONCE_MORE, right=0.5),
+    Stage(544, _STUDENTS_ONCE_MORE, right=0.5, calls=0.06),
+    Stage(627, _STUDENTS_THEN, right=0.1, calls=0.06),
+)
+BASE: Course = (Stage(0, TRAINED, right=0.1, habit=0.7),)
+AGENTS: Course = (Stage(0, _TEACHERS_LAST, calls=1.0, workspaces=0.5),)
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Instances by seed: repeatable, apart on the two sides of the split, and with names that a design can have."""
 
+import hashlib
 import json
 import re
 import subprocess
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rtl_agent.problems import Split, as_record, parse_record
+from rtl_agent.problems import Problem, Split, as_record, parse_record
 from rtl_agent.problems.generate import (
     HELD_OUT_WHOLE,
     TRAINED,
@@ -17,6 +18,7 @@ from rtl_agent.problems.generate import (
     UnknownFamily,
     answer,
     as_problem,
+    as_workspace,
     generate,
     habitual_answer,
     identifier,
@@ -149,3 +151,29 @@ def test_the_habitual_answer_keeps_the_module_name_and_little_else(train: list[I
 
 def test_an_answer_is_one_fenced_block() -> None:
     assert answer("module a;\nendmodule\n") == "```verilog\nmodule a;\nendmodule\n```"
+
+
+def digest(problems: list[Problem]) -> str:
+    """Of everything that a problem is made of, in order."""
+    text = hashlib.sha256()
+    for problem in problems:
+        services = [(one.name, one.argv, list(one.env.items()), one.src_writable) for one in problem.harness.services]
+        whole = (
+            *(problem.id, problem.family, problem.category, problem.difficulty, str(problem.kind), str(problem.needs)),
+            *(problem.prompt, dict(problem.context), problem.targets, list(problem.harness.files.items()), services),
+            *(str(problem.harness.cocotb_version), dict(problem.reference or {}), problem.system_message),
+            *(problem.answer, problem.source),
+        )
+        text.update(repr(whole).encode())
+    return text.hexdigest()
+
+
+def test_problems_are_to_the_bit_those_that_the_shipped_weights_were_trained_on() -> None:
+    unseen = generate(77_000, 96, split=Split.HELD_OUT)
+    assert digest(unseen) == "9022a32585d85b806580098af185b9407cd788dca13b0fd93286d02aa0e69372"
+    new = generate(77_000, 32, families=HELD_OUT_WHOLE, split=Split.HELD_OUT)
+    assert digest(new) == "23b786f8001b45f87d2e1443b9c8bd55ffb0c0633eb1a3069019a5bc90f6a4aa"
+    workspaces = [as_workspace(problem) for problem in unseen]
+    assert digest(workspaces) == "4ffe2402c2b19bccdaa3c710e89cd07bcbb07647aae9515d1f1b5eb44f515ad5"
+    trained = generate(7, 480)
+    assert digest(trained) == "9d2fb95b096d6e6963a7d7e7aae908c42a6235db6f1d0c8a77c9de647e933d3e"

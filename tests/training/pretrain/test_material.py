@@ -8,10 +8,19 @@ from rtl_agent.envs.session import ToolResult
 from rtl_agent.envs.tokenizers import tokenizer_for
 from rtl_agent.problems import Kind, load_problems
 from rtl_agent.problems.generate import TRAINED
-from rtl_agent.training.pretrain.batches import Pair
-from rtl_agent.training.pretrain.conversations import EXIT_0, MODEL, RENDERER, SHELL
-from rtl_agent.training.pretrain.course import Answered, Course, Form, Stage, answered
-from rtl_agent.training.pretrain.generated import pairs
+from rtl_agent.training.pretrain.material import (
+    EXIT_0,
+    MODEL,
+    RENDERER,
+    SHELL,
+    Answered,
+    Course,
+    Form,
+    Pair,
+    Stage,
+    answered,
+    pairs,
+)
 
 DIALECT, TOKENIZER = dialect_for(MODEL, RENDERER), tokenizer_for(MODEL)
 

@@ -1,13 +1,15 @@
-"""Rewards and advice -> what is trained on.
+"""The objective: rewards and advice -> what is trained on.
 
     advantage(token) = reward_coef * (reward - mean reward of its group)
                      - kl_penalty_coef * (log p_student - log p_teacher)
 
-and beside it soft targets: cross-entropy to the teacher's likeliest tokens at the student's own positions, which keeps
-the student from collapsing onto one way of writing. Left out of GRPO on purpose: division by the group's standard
-deviation and by length, which weigh easy problems and short answers more.
+and beside it soft targets: cross-entropy to the teacher's most likely tokens at the student's own positions, which
+keeps the student from collapsing onto one way of writing. Left out of GRPO on purpose: division by the group's standard
+deviation and by length, which weigh easy problems and short answers more. Supervised training has neither: its targets
+are the reference solutions.
 """
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -15,15 +17,19 @@ import numpy as np
 import tinker
 from numpy.typing import NDArray
 
+from rtl_agent.envs.env import ProblemGroupBuilder
+from rtl_agent.problems import Problem
 from rtl_agent.teachers import Advice, TopK
+from rtl_agent.training.config import Config
+from rtl_agent.training.errors import BadConfig
 from rtl_agent.training.rollouts import Group
 
 Floats = NDArray[np.float32]
-FARTHEST = 50.0  # nats, of one token: a teacher that rounds a probability to 0 says minus infinity
+MAX_TOKEN_KL = 50.0  # nats, of one token: a teacher that rounds a probability to 0 says minus infinity
 
 
 @dataclass(frozen=True)
-class Signal:
+class Objective:
     """How strongly each source of advice counts."""
 
     kl_penalty_coef: float = 0.0
@@ -33,6 +39,23 @@ class Signal:
     full_reward: float = 0.0  # if above 0, a rollout's advice counts by its share of it
     prefix_trust: float = 0.0  # how much less advice counts after tokens that the teacher would not have written
     one_pass: bool = False  # advantages become weights of the sampled tokens among the soft targets
+
+    @staticmethod
+    def of(config: Config) -> "Objective":
+        """In one pass only where that is exact: while the trained weights are those that sampled."""
+        given = config.objective
+        if config.mode != "distill":
+            return Objective(reward_coef=given.reward_coef)
+        exact = config.optim.num_substeps == 1 and given.loss_fn == "importance_sampling"
+        return Objective(
+            kl_penalty_coef=given.kl_penalty_coef,
+            kl_discount_factor=given.kl_discount_factor,
+            forward_kl_coef=given.forward_kl_coef,
+            reward_coef=given.reward_coef,
+            full_reward=config.grading.weights().total if given.reward_weighted else 0.0,
+            prefix_trust=given.prefix_trust,
+            one_pass=given.one_pass and exact,
+        )
 
     @property
     def has_policy(self) -> bool:
@@ -45,7 +68,7 @@ class Signal:
 
 
 @dataclass(frozen=True)
-class Lesson:
+class TrainingBatch:
     """What one group teaches. `policy` goes to the policy loss, `imitation` to cross_entropy.
 
     `sampled` and `mask` belong to the rollouts, datum for datum, and so to `policy` unless that is empty: logprobs at
@@ -61,35 +84,37 @@ class Lesson:
     merged: bool = False  # `policy` is in `imitation`: the first target of each position is the sampled token
 
 
-def lesson_of(group: Group, signal: Signal) -> Lesson:
+def training_batch(group: Group, objective: Objective) -> TrainingBatch:
     """Advantages are centred on the group's mean; a group of one is left with the teacher's part alone."""
-    merged = signal.one_pass and signal.has_policy and signal.forward_kl_coef > 0 and has_soft_targets(group)
+    merged = objective.one_pass and objective.has_policy and objective.forward_kl_coef > 0 and has_soft_targets(group)
     mean = float(np.mean(group.rewards)) if group.rollouts else 0.0
     policy, imitation, sampled, masks = [], [], [], []
     kl_sum = advised = 0.0
     for rollout in group.rollouts:
         advice: tuple[Advice | None, ...] = rollout.advice or (None,) * len(rollout.data)
-        trust = signal.trust(rollout.reward)
+        trust = objective.trust(rollout.reward)
         for datum, one in zip(rollout.data, advice, strict=True):
             logprobs, mask = array(datum, "logprobs"), array(datum, "mask")
-            advantages = signal.reward_coef * (rollout.reward - mean) * mask
+            advantages = objective.reward_coef * (rollout.reward - mean) * mask
             if one is not None:
                 theirs = np.asarray(one.logprobs[1:], dtype=np.float32)
                 # Not times the mask: where an observation's token is impossible to the teacher, inf * 0 is NaN.
-                reverse_kl: Floats = np.where(mask > 0, np.clip(logprobs - theirs, -FARTHEST, FARTHEST), np.float32(0))
-                weight = trust * prefix_weights(reverse_kl, signal.prefix_trust)
-                penalty = discounted(-signal.kl_penalty_coef * weight * reverse_kl, signal.kl_discount_factor)
+                reverse_kl: Floats = np.where(
+                    mask > 0, np.clip(logprobs - theirs, -MAX_TOKEN_KL, MAX_TOKEN_KL), np.float32(0)
+                )
+                weight = trust * prefix_weights(reverse_kl, objective.prefix_trust)
+                penalty = discounted(-objective.kl_penalty_coef * weight * reverse_kl, objective.kl_discount_factor)
                 advantages = advantages + penalty * mask
                 kl_sum += float(reverse_kl.sum())
                 advised += float(mask.sum())
-                if signal.forward_kl_coef > 0 and one.top:
-                    soft = soft_targets(datum, one, mask, signal.forward_kl_coef * weight)
+                if objective.forward_kl_coef > 0 and one.top:
+                    soft = soft_targets(datum, one, mask, objective.forward_kl_coef * weight)
                     imitation.append(with_policy(soft, datum, advantages) if merged else soft)
-            if signal.has_policy and not merged:
+            if objective.has_policy and not merged:
                 policy.append(policy_datum(datum, advantages))
             sampled.append(logprobs)
             masks.append(mask)
-    return Lesson(tuple(policy), tuple(imitation), tuple(sampled), tuple(masks), kl_sum, advised, merged)
+    return TrainingBatch(tuple(policy), tuple(imitation), tuple(sampled), tuple(masks), kl_sum, advised, merged)
 
 
 def has_soft_targets(group: Group) -> bool:
@@ -179,3 +204,36 @@ def discounted(values: Floats, factor: float) -> Floats:
 
 def array(datum: tinker.Datum, name: str) -> Floats:
     return np.asarray(datum.loss_fn_inputs[name].to_numpy(), dtype=np.float32)
+
+
+def answer_with(problem: Problem) -> str:
+    """The reference in the form that a reply has: a fenced block for one file, JSON for several."""
+    if not problem.reference:
+        raise BadConfig(f"{problem.id} has no reference to learn from: choose other problems, or another mode")
+    if len(problem.targets) == 1:
+        return f"```verilog\n{problem.reference[problem.targets[0]]}```"
+    return json.dumps({"code": [{path: problem.reference[path]} for path in problem.targets]})
+
+
+def reference_batch(builder: ProblemGroupBuilder) -> TrainingBatch:
+    """Cross-entropy on the answer's tokens and on the one that ends the turn."""
+    renderer = builder.renderer
+    asked = builder.prompt().tokens
+    said = renderer.tokenizer.encode(answer_with(builder.problem), add_special_tokens=False)
+    tokens = [*asked, *said, _end_of_turn(renderer.get_stop_sequences())]
+    weights = np.zeros(len(tokens) - 1, np.float32)
+    weights[len(asked) - 1 :] = 1.0
+    datum = tinker.Datum(
+        model_input=tinker.ModelInput.from_ints(tokens[:-1]),
+        loss_fn_inputs={
+            "target_tokens": tinker.TensorData.from_numpy(np.asarray(tokens[1:], np.int64)),
+            "weights": tinker.TensorData.from_numpy(weights),
+        },
+    )
+    return TrainingBatch((), (datum,), (), ())
+
+
+def _end_of_turn(stops: list[str] | list[int]) -> int:
+    if not stops or not isinstance(stops[0], int):
+        raise BadConfig("supervised training needs a renderer that ends a turn with a token of its own")
+    return stops[0]
