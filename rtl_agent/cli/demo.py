@@ -35,8 +35,8 @@ _ABOUT = (
 @app.callback(invoke_without_command=True)
 def demo(
     context: typer.Context,
-    seed: Annotated[int, typer.Option(help="Of the problems, their order and the sampling.")] = 0,
-    out: Annotated[Path | None, typer.Option(help="The run directory; a new one under runs/ if not given.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the problems, their order and the sampling.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="The run directory; by default a new one under runs/.")] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="An option of `rtl-agent train distill`.")
     ] = None,
@@ -59,9 +59,9 @@ def demo(
     _criteria(checked).print()
     write_whole(path / CRITERIA, json.dumps([asdict(one) for one in checked], indent=1).encode())
     minutes, page = (time.monotonic() - began) / 60, write_report(path).page
-    print_plain(f"{minutes:.1f} minutes. What it wrote, before and after: {page}")
-    print_plain(f"Ask it more: rtl-agent eval generated --model {path} --checkpoint last")
-    print_plain(f"Everything about the run: rtl-agent runs show {path}")
+    print_plain(f"{minutes:.1f} minutes. What it wrote before and after: {page}")
+    print_plain(f"Evaluate it further: rtl-agent eval generated --model {path} --checkpoint last")
+    print_plain(f"Show the run: rtl-agent runs show {path}")
     if not all(one.met for one in checked):
         raise typer.Exit(console.SOME_FAILED)
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from rtl_agent.grading import Grader, Outcome, Path, submit
+from rtl_agent.grading import Grader, Outcome, SimulationMode, submit
 from rtl_agent.problems import CocotbVersion
 from tests.grading.test_grader import INVERTER, WIRE, plain
 
@@ -28,12 +28,16 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
     ],
     ids=["fixture", "class", "stacked", "skip-mark", "assert", "error", "import", "skip", "fail", "no-tests"],
 )
-async def test_any_harness_gets_the_same_grade_on_both_paths(test_runner: str, graders: dict[Path, Grader]) -> None:
+async def test_any_harness_gets_the_same_grade_on_both_paths(
+    test_runner: str, graders: dict[SimulationMode, Grader]
+) -> None:
     """With or without a pytest session: items, outcomes and messages are the same."""
     problem = plain(test_runner)
     for source in (INVERTER, WIRE):
         submission = submit(problem, {"rtl/dut.sv": source})
-        exact, fast = [await graders[path].grade(problem, submission) for path in (Path.EXACT, Path.FAST)]
+        exact, fast = [
+            await graders[path].grade(problem, submission) for path in (SimulationMode.EXACT, SimulationMode.FAST)
+        ]
         assert fast.path == "fast"
         assert fast.outcome == exact.outcome, (exact.reasons, fast.reasons, fast.log)
         assert fast.tests == exact.tests
@@ -163,13 +167,15 @@ async def nothing_is_left_of_the_tests_before(dut):
 
 @pytest.mark.parametrize(("version", "unit"), [(CocotbVersion.V2, "unit"), (CocotbVersion.V1, "units")])
 async def test_the_shortened_loop_of_cocotb_does_what_the_original_does(
-    version: CocotbVersion, unit: str, graders: dict[Path, Grader]
+    version: CocotbVersion, unit: str, graders: dict[SimulationMode, Grader]
 ) -> None:
     """Messages tell the order of everything that happened, with times and values."""
     problem = plain(checks=_LOOP.replace("UNIT", unit))
     problem = replace(problem, harness=replace(problem.harness, cocotb_version=version))
     submission = submit(problem, {"rtl/dut.sv": INVERTER})
-    exact, fast = [await graders[path].grade(problem, submission) for path in (Path.EXACT, Path.FAST)]
+    exact, fast = [
+        await graders[path].grade(problem, submission) for path in (SimulationMode.EXACT, SimulationMode.FAST)
+    ]
     assert len([test for test in exact.tests if test.item]) == 8, exact.log
     assert fast.path == "fast"
     assert fast.tests == exact.tests
@@ -211,8 +217,10 @@ def test_dut():
     ],
     ids=["equal", "changed", "options", "included", "listed", "warnings"],
 )
-async def test_a_harness_that_compiles_twice_gets_what_it_asks_for(body: str, graders: dict[Path, Grader]) -> None:
+async def test_a_harness_that_compiles_twice_gets_what_it_asks_for(
+    body: str, graders: dict[SimulationMode, Grader]
+) -> None:
     """Equal sources are compiled once in a job; whatever differs is not equal."""
     problem = plain(f"{_COMPILES}    {body}")
-    grade = await graders[Path.FAST].grade(problem, submit(problem, {"rtl/dut.sv": INVERTER}))
+    grade = await graders[SimulationMode.FAST].grade(problem, submit(problem, {"rtl/dut.sv": INVERTER}))
     assert (grade.path, grade.outcome) == ("fast", Outcome.PASSED), (grade.reasons, grade.log)
