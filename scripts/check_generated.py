@@ -12,13 +12,13 @@ import json
 import sys
 import time
 from dataclasses import asdict, dataclass, field
-from pathlib import Path as File
+from pathlib import Path
 from statistics import median
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from rtl_agent.grading import Grade, Grader, Outcome, Path, submit
+from rtl_agent.grading import Grade, Grader, Outcome, SimulationMode, submit
 from rtl_agent.problems.generate import (
     HELD_OUT_WHOLE,
     TRAINED,
@@ -29,7 +29,7 @@ from rtl_agent.problems.generate import (
     mutants,
 )
 
-DOCUMENT = File(__file__).resolve().parent.parent / "docs" / "generated.md"
+DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "generated.md"
 BEGIN, END = "<!-- check -->", "<!-- end of check -->"
 
 
@@ -104,7 +104,7 @@ async def run(found: list[Instance], jobs: int, minutes: float) -> Report:
     columns = TextColumn("checking"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn()
     with Progress(*columns, console=Console(stderr=True)) as progress:
         task = progress.add_task("", total=len(found))
-        async with Grader(jobs=jobs, path=Path.FAST) as grader:
+        async with Grader(jobs=jobs, path=SimulationMode.FAST) as grader:
             for instance in found:
                 if time.monotonic() > until:
                     break

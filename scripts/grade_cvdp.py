@@ -22,8 +22,7 @@ from typing import Any
 
 from rich.progress import Progress
 
-from rtl_agent.grading import Grade, Grader, validate_problem
-from rtl_agent.grading import Path as GradingPath
+from rtl_agent.grading import Grade, Grader, SimulationMode, validate_problem
 from rtl_agent.problems import Needs, Problem, read_problems
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -53,7 +52,7 @@ async def grade_problems(problems: Sequence[Problem], jobs: int, timeout: float,
     async with AsyncExitStack() as stack:
         graders = [
             await stack.enter_async_context(Grader(jobs=1, timeout_seconds=timeout, path=path))
-            for path in (GradingPath.EXACT, GradingPath.AUTO)
+            for path in (SimulationMode.EXACT, SimulationMode.AUTO)
             for _ in range(jobs)
         ]
         pairs: asyncio.Queue[tuple[Grader, Grader]] = asyncio.Queue()

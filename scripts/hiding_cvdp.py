@@ -15,12 +15,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from rtl_agent.grading import submit
-from rtl_agent.grading.exact import ServiceRun, simulates
 from rtl_agent.grading.fast import FastPath
+from rtl_agent.grading.harness_python import simulates
+from rtl_agent.grading.job import job_seed
 from rtl_agent.grading.netlist import PLAN, netlist_plan
 from rtl_agent.grading.same_branches import elaborated_differences
 from rtl_agent.grading.same_text import differences, read_twice
-from rtl_agent.grading.seed import job_seed
+from rtl_agent.grading.services import ServiceRun
 from rtl_agent.problems import BUNDLED, Needs, Problem, load_problems, read_problems
 from rtl_agent.sandbox import BoxSpec, BubblewrapSandbox
 from rtl_agent.toolchain import find_toolchain

@@ -2,12 +2,12 @@
 
 import os
 from collections.abc import AsyncIterator
-from pathlib import Path as File
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
-from rtl_agent.grading import Grader, Path
+from rtl_agent.grading import Grader, SimulationMode
 from rtl_agent.problems import NearMiss, Problem, load_near_misses, load_problems
 
 CVDP = "RTL_AGENT_CVDP"
@@ -39,8 +39,8 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 
 @pytest.fixture(scope="session")
-def cvdp() -> File:
-    folder = File(os.environ[CVDP])
+def cvdp() -> Path:
+    folder = Path(os.environ[CVDP])
     if not list(folder.glob("cvdp_*.jsonl")):
         pytest.fail(f"{CVDP}={folder} has no cvdp_*.jsonl files")
     return folder
@@ -57,10 +57,10 @@ def near_misses() -> list[NearMiss]:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def graders() -> AsyncIterator[dict[Path, Grader]]:
+async def graders() -> AsyncIterator[dict[SimulationMode, Grader]]:
     """One grader for each path, kept for the tests of a module that run in one loop; no longer: others count boxes."""
-    async with Grader(jobs=2, path=Path.EXACT) as exact, Grader(jobs=2, path=Path.FAST) as fast:
-        yield {Path.EXACT: exact, Path.FAST: fast}
+    async with Grader(jobs=2, path=SimulationMode.EXACT) as exact, Grader(jobs=2, path=SimulationMode.FAST) as fast:
+        yield {SimulationMode.EXACT: exact, SimulationMode.FAST: fast}
 
 
 @pytest.fixture

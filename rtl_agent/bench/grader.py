@@ -8,7 +8,7 @@ from rtl_agent.bench.cold import BaselineFailed, Cold
 from rtl_agent.bench.meter import Meter, Used
 from rtl_agent.bench.subjects import ARBITER, fresh
 from rtl_agent.grading import Grader, Outcome
-from rtl_agent.grading.paths import Path
+from rtl_agent.grading.simulation import SimulationMode
 from rtl_agent.problems import Problem
 from rtl_agent.sandbox import BubblewrapSandbox
 from rtl_agent.toolchain import Toolchain
@@ -63,8 +63,8 @@ async def measure(
     cold = Cold(BubblewrapSandbox(1), toolchain)
     results = {name: Measured(name) for name in problems}
     async with (
-        Grader(jobs=1, path=Path.EXACT, toolchain=toolchain) as exact,
-        Grader(jobs=1, path=Path.FAST, toolchain=toolchain) as fast,
+        Grader(jobs=1, path=SimulationMode.EXACT, toolchain=toolchain) as exact,
+        Grader(jobs=1, path=SimulationMode.FAST, toolchain=toolchain) as fast,
     ):
         for name, problem in problems.items():  # fills disk caches, starts warm boxes and interface checkers
             for path, grader in ((EXACT, exact), (FAST, fast)):

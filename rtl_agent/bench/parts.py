@@ -3,11 +3,11 @@
 import os
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path as File
+from pathlib import Path
 
 from rtl_agent.bench.subjects import fresh
 from rtl_agent.grading import Grader
-from rtl_agent.grading.paths import Path
+from rtl_agent.grading.simulation import SimulationMode
 from rtl_agent.problems import Problem
 from rtl_agent.processes import descendants
 from rtl_agent.toolchain import Toolchain
@@ -33,7 +33,7 @@ class Part:
 
 async def parts(problem: Problem, toolchain: Toolchain, grades: int = 100) -> list[Part]:
     """Many grades of one problem, because CPU is counted in ticks of 10 ms."""
-    async with Grader(jobs=1, path=Path.FAST, toolchain=toolchain) as grader:
+    async with Grader(jobs=1, path=SimulationMode.FAST, toolchain=toolchain) as grader:
         for _ in range(3):  # starts the boxes
             await grader.grade(problem, fresh(problem))
         before = _counts()
@@ -55,7 +55,7 @@ def _counts() -> dict[str, tuple[int, int, int]]:
     found = {"grader": (own[11], own[12], own[7])}
     for pid in descendants():
         with suppress(OSError):
-            command = File(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace")
+            command = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace")
             name = next((part for mark, part in _MARKS.items() if mark in command and "bwrap" not in command), None)
             if name is not None:
                 fields = _stat(pid)
@@ -71,5 +71,5 @@ def _add(found: dict[str, tuple[int, int, int]], name: str, counts: tuple[int, i
 
 def _stat(pid: int) -> list[int]:
     """The numbers of /proc/PID/stat after the state: the first is the parent."""
-    rest = File(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    rest = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return [0, *map(int, rest[1:])]

@@ -7,13 +7,13 @@ one was ended.
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path as File
+from pathlib import Path
 
 from rtl_agent.bench.cold import Cold
 from rtl_agent.bench.meter import Meter
 from rtl_agent.grading import Grader, Submission, submit
-from rtl_agent.grading.exact import simulates
-from rtl_agent.grading.paths import Path
+from rtl_agent.grading.harness_python import simulates
+from rtl_agent.grading.simulation import SimulationMode
 from rtl_agent.problems import Needs, Problem, Service
 from rtl_agent.sandbox import BubblewrapSandbox, Ended
 from rtl_agent.toolchain import Toolchain
@@ -46,13 +46,13 @@ def _simulating(problem: Problem) -> tuple[Service, ...]:
 
 
 async def measure(
-    problems: Sequence[Problem], toolchain: Toolchain, rows: File, *, on_row: Callable[[Real], None] = lambda row: None
+    problems: Sequence[Problem], toolchain: Toolchain, rows: Path, *, on_row: Callable[[Real], None] = lambda row: None
 ) -> list[Real]:
     """A row for each problem; those that the file has already are taken from it."""
     known = {row.id: row for row in read(rows)}
     cold = Cold(BubblewrapSandbox(1), toolchain)
     found = []
-    async with Grader(jobs=1, path=Path.AUTO, toolchain=toolchain, timeout_seconds=SECONDS) as grader:
+    async with Grader(jobs=1, path=SimulationMode.AUTO, toolchain=toolchain, timeout_seconds=SECONDS) as grader:
         for problem in {problem.harness.cocotb_version: problem for problem in problems}.values():
             await grader.grade(problem, _given(problem), as_given=True)  # starts what stays warm
         for problem in problems:
@@ -65,7 +65,7 @@ async def measure(
     return found
 
 
-def read(rows: File) -> list[Real]:
+def read(rows: Path) -> list[Real]:
     return [Real(**json.loads(line)) for line in rows.read_text().splitlines()] if rows.exists() else []
 
 

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from rtl_agent.bench.left_behind import Belongings, belongings
 from rtl_agent.bench.mixture import Sent, mixture
 from rtl_agent.grading import Grade, Grader, Outcome
-from rtl_agent.grading.paths import Path
+from rtl_agent.grading.simulation import SimulationMode
 from rtl_agent.processes import descendants, own_rss_bytes, pss_bytes
 from rtl_agent.sandbox import MIB
 from rtl_agent.toolchain import Toolchain
@@ -81,7 +81,9 @@ async def run(
     """`jobs` at a time. Memory is sampled while nothing runs."""
     soak = Soak()
     before = await _used_once(toolchain, jobs, timeout_seconds)
-    async with Grader(jobs=jobs, timeout_seconds=timeout_seconds, path=Path.FAST, toolchain=toolchain) as grader:
+    async with Grader(
+        jobs=jobs, timeout_seconds=timeout_seconds, path=SimulationMode.FAST, toolchain=toolchain
+    ) as grader:
 
         async def one(sent: Sent) -> None:
             _note(soak, sent, await grader.grade(sent.problem, sent.submission))
@@ -101,7 +103,9 @@ async def run(
 
 async def _used_once(toolchain: Toolchain, jobs: int, timeout_seconds: float) -> Belongings:
     """What a process holds for good after its first grades, such as one uid for each box."""
-    async with Grader(jobs=jobs, timeout_seconds=timeout_seconds, path=Path.FAST, toolchain=toolchain) as grader:
+    async with Grader(
+        jobs=jobs, timeout_seconds=timeout_seconds, path=SimulationMode.FAST, toolchain=toolchain
+    ) as grader:
         first = [sent for sent in mixture(6 * jobs) if sent.kind in ("right", "does not compile")]
         await asyncio.gather(*(grader.grade(sent.problem, sent.submission) for sent in first))
     gc.collect()
@@ -112,6 +116,6 @@ def _note(soak: Soak, sent: Sent, grade: Grade) -> None:
     soak.grades += 1
     soak.outcomes[grade.outcome.value] += 1
     soak.kinds[sent.kind] += 1
-    if grade.outcome is not sent.outcome or grade.path != Path.FAST:
+    if grade.outcome is not sent.outcome or grade.path != SimulationMode.FAST:
         why = "; ".join(grade.reasons)[:300]
         soak.unexpected.append(f"{sent.kind}, {sent.problem.id}: {grade.outcome} on the {grade.path} path: {why}")

@@ -10,7 +10,7 @@ from rtl_agent.bench.cold import BaselineFailed, Cold
 from rtl_agent.bench.meter import Meter
 from rtl_agent.bench.subjects import fresh
 from rtl_agent.grading import Grader, Outcome
-from rtl_agent.grading.paths import Path
+from rtl_agent.grading.simulation import SimulationMode
 from rtl_agent.problems import Problem
 from rtl_agent.processes import descendants, private_bytes, pss_bytes
 from rtl_agent.sandbox import MIB, BubblewrapSandbox
@@ -86,7 +86,7 @@ async def _cold(problem: Problem, seconds: float, jobs: int, toolchain: Toolchai
 
 
 async def _fast(problem: Problem, seconds: float, jobs: int, toolchain: Toolchain) -> Throughput:
-    async with Grader(jobs=jobs, path=Path.FAST, toolchain=toolchain) as grader:
+    async with Grader(jobs=jobs, path=SimulationMode.FAST, toolchain=toolchain) as grader:
 
         async def one() -> None:
             grade = await grader.grade(problem, fresh(problem))

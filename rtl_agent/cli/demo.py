@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
 from rtl_agent.cli import console
 from rtl_agent.cli.grade import demo_grade
 from rtl_agent.cli.runs import exam_table
+from rtl_agent.cli.tables import Column, Table, print_plain
 from rtl_agent.cli.train import ensure_packages, train_as_planned
 from rtl_agent.report import CRITERIA, write_report
 from rtl_agent.report.exam import read_exam
@@ -35,8 +35,8 @@ _ABOUT = (
 @app.callback(invoke_without_command=True)
 def demo(
     context: typer.Context,
-    seed: Annotated[int, typer.Option(help="Of the problems, their order and the sampling.")] = 0,
-    out: Annotated[Path | None, typer.Option(help="The run directory; a new one under runs/ if not given.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the problems, their order and the sampling.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="The run directory; by default a new one under runs/.")] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="An option of `rtl-agent train distill`.")
     ] = None,
@@ -56,21 +56,18 @@ def demo(
     found = results(path)
     exam_table(read_exam(path)).print()
     checked = criteria(read_run(path), found)
-    console.out.print(_criteria(checked))
+    _criteria(checked).print()
     write_whole(path / CRITERIA, json.dumps([asdict(one) for one in checked], indent=1).encode())
     minutes, page = (time.monotonic() - began) / 60, write_report(path).page
-    console.out.print(f"{minutes:.1f} minutes. Look at what it wrote, before and after: {page}", highlight=False)
-    console.out.print(
-        f"Ask it more:  rtl-agent eval generated --model {path} --checkpoint last\n"
-        f"Everything of the run:  rtl-agent runs show {path}",
-        highlight=False,
-    )
+    print_plain(f"{minutes:.1f} minutes. What it wrote before and after: {page}")
+    print_plain(f"Evaluate it further: rtl-agent eval generated --model {path} --checkpoint last")
+    print_plain(f"Show the run: rtl-agent runs show {path}")
     if not all(one.met for one in checked):
         raise typer.Exit(console.SOME_FAILED)
 
 
 def _criteria(checked: "list[Criterion]") -> Table:
-    table = Table("criterion", "wanted", "found", "", title="Success")
+    table = Table(Column("criterion", whole=True), "target", "result", "met?", title="criteria of success")
     for one in checked:
-        table.add_row(one.name, one.wanted, one.found, "[green]met[/]" if one.met else "[bold red]not met[/]")
+        table.add(one.name, one.wanted, one.found, "[green]met[/]" if one.met else "[bold red]not met[/]")
     return table

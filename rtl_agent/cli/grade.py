@@ -30,11 +30,11 @@ from rtl_agent.grading import (
     GradeCache,
     Grader,
     Outcome,
+    SimulationMode,
     default_cache_path,
     parse_weights,
     submit,
 )
-from rtl_agent.grading import Path as RunPath
 from rtl_agent.grading.executors import EXECUTORS
 from rtl_agent.problems import Selection, load_near_misses, load_problems
 from rtl_agent.registry import did_you_mean
@@ -76,9 +76,9 @@ def grade(
     jobs: Jobs = None,
     timeout: Timeout = 120.0,
     path: Annotated[
-        RunPath,
+        SimulationMode,
         typer.Option(help="exact runs the harness as CVDP does, fast in warm simulators; auto: fast where possible."),
-    ] = RunPath.AUTO,
+    ] = SimulationMode.AUTO,
     cache: Annotated[bool, typer.Option(help="Keep grades, and do not grade the same text twice.")] = True,
     executor: Annotated[str, typer.Option(metavar="NAME", help=f"Where to grade: {', '.join(EXECUTORS)}.")] = "local",
     as_json: AsJson = False,

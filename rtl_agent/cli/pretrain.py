@@ -13,11 +13,13 @@ from rtl_agent.cli.train import ensure_packages
 
 def pretrain(
     which: Annotated[str, typer.Argument(help="teacher, student, student-base (running text) or agent (tool calls)")],
-    out: Annotated[Path, typer.Option(help="Directory for the model; one that is there is gone on with.")],
-    tokens: Annotated[int | None, typer.Option(min=1000, help="Prompts and padding included.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Of weights and problems.")] = None,
+    out: Annotated[Path, typer.Option(help="Directory for the model; an unfinished one is resumed.")],
+    tokens: Annotated[
+        int | None, typer.Option(min=1000, help="Tokens to train on, prompts and padding included.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the weights and the problems.")] = None,
 ) -> None:
-    """Train a shipped model as it was made. Killed and started again it goes on where it last saved."""
+    """Train a shipped model from scratch, as it was made. Started again, it resumes where it last saved."""
     ensure_packages()
     import torch
 

@@ -24,7 +24,7 @@ from rtl_agent.evaluation.settings import EvaluationError, EvaluationSettings, t
 from rtl_agent.evaluation.summary import usual_ks
 from rtl_agent.evaluation.text_player import TextPlayer
 from rtl_agent.grading import Extraction, GradeCache, Grader, default_cache_path, parse_weights
-from rtl_agent.grading.executors.fingerprint import grading_version
+from rtl_agent.grading.cache_key import grading_version
 from rtl_agent.options import BadOption
 from rtl_agent.problems import Problem
 from rtl_agent.runs.episode import Episode

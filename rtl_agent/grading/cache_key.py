@@ -1,18 +1,36 @@
-"""The key of a grade: a hash over everything that can change it, and nothing else."""
+"""The key of a grade: a hash over everything that can change it, and nothing else; and which grader this is."""
 
 import hashlib
 import json
 from collections.abc import Mapping
+from functools import cache
 
-from rtl_agent.grading.executors.job import GradeJob
-from rtl_agent.grading.paths import Path
+from rtl_agent.grading.job import GradeJob
+from rtl_agent.grading.simulation import SimulationMode
+from rtl_agent.grading.workspace import PROBE
 from rtl_agent.problems import Problem
+from rtl_agent.toolchain.toolchain import SHIMS
+
+# Raise it with every change outside probe/ that can change a grade: verdicts, stages, limits, seeds, the workspace.
+GRADING_VERSION = 8
+
+
+@cache
+def grading_version() -> str:
+    """Part of a cached grade's key, and the same on every node of a cluster."""
+    content = hashlib.sha256()
+    for directory in (PROBE, SHIMS):
+        for file in sorted(path for path in directory.rglob("*") if path.is_file() and path.suffix != ".pyc"):
+            name = file.relative_to(directory).as_posix().encode()
+            data = file.read_bytes()
+            content.update(b"%d %s %d\n" % (len(name), name, len(data)) + data)
+    return f"{GRADING_VERSION}-{content.hexdigest()[:16]}"
 
 
 class GradeKeys:
     """Makes keys; remembers the hash of each problem, whose files are most of the work (52 of 67 µs)."""
 
-    def __init__(self, *, timeout_seconds: float, path: Path) -> None:
+    def __init__(self, *, timeout_seconds: float, path: SimulationMode) -> None:
         self._settings = [timeout_seconds, path.value]
         self._problems: dict[str, tuple[Problem, str]] = {}
 

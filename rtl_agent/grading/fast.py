@@ -1,19 +1,16 @@
 """The fast path: the same services and the same verdict, in boxes whose Python and simulator are warm."""
 
-import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from rtl_agent.grading.exact import ServiceRun, kept_log, verdict_of
-from rtl_agent.grading.plain import plain_file, pytest_command
+from rtl_agent.grading.harness_python import handles_waves, plain_file, pytest_command
+from rtl_agent.grading.services import ServiceRun, kept_log, verdict_of
 from rtl_agent.grading.submission import Submission
 from rtl_agent.grading.warm import WarmAnswer, WarmBox
 from rtl_agent.grading.workspace import files_around, service_env
 from rtl_agent.problems import Problem, Service
 from rtl_agent.sandbox import MIB, CommandResult, Ended, Sandbox
 from rtl_agent.toolchain import Toolchain, ToolMissing
-
-_WAVES = re.compile(r"\.(fst|vcd)\b")
 
 
 class FastPath:
@@ -38,8 +35,8 @@ class FastPath:
     async def run(self, problem: Problem, service: Service, submission: Submission, seed: int) -> ServiceRun:
         """Collect without the design, put the design in, run; all in one forked process."""
         env = service_env(self._toolchain, problem, service, None, seed)
-        if any(_WAVES.search(text) for path, text in problem.harness.files.items() if path.endswith(".py")):
-            env["RTL_AGENT_WAVES"] = "1"  # it moves or reads wave files, so they must be there
+        if handles_waves(problem):
+            env["RTL_AGENT_WAVES"] = "1"
         job = {
             "argv": pytest_command(service),
             "plain": plain_file(problem, service),

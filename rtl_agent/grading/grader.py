@@ -7,14 +7,13 @@ from types import TracebackType
 from rtl_agent.grading.cache import GradeCache
 from rtl_agent.grading.cache_key import GradeKeys
 from rtl_agent.grading.executors import EXECUTORS, Executor, ExecutorFault, GradeJob, LocalExecutor
-from rtl_agent.grading.executors.job import error_grade
 from rtl_agent.grading.extract import extract
 from rtl_agent.grading.extraction import DEFAULT_EXTRACTION, Extraction
-from rtl_agent.grading.flights import Flights
 from rtl_agent.grading.grade import Grade, Outcome, Stage, StageName
-from rtl_agent.grading.paths import Path
+from rtl_agent.grading.job import error_grade, job_seed
 from rtl_agent.grading.reward import STAGED, RewardWeights, reward
-from rtl_agent.grading.seed import job_seed
+from rtl_agent.grading.simulation import SimulationMode
+from rtl_agent.grading.single_flight import SingleFlight
 from rtl_agent.grading.submission import Submission
 from rtl_agent.problems import NEEDS_IN_WORDS, Needs, Problem
 from rtl_agent.sandbox import Sandbox
@@ -45,7 +44,7 @@ class Grader:
         weights: RewardWeights = STAGED,
         jobs: int | None = None,
         timeout_seconds: float = 120.0,
-        path: Path = Path.AUTO,
+        path: SimulationMode = SimulationMode.AUTO,
         sandbox: Sandbox | None = None,
         toolchain: Toolchain | None = None,
         executor: str | Executor = "local",
@@ -68,7 +67,7 @@ class Grader:
         self._executor = executor
         self._cache = cache or GradeCache(None)
         self._keys = GradeKeys(timeout_seconds=timeout_seconds, path=path)
-        self._flights: Flights[Grade] = Flights()
+        self._single_flight: SingleFlight[Grade] = SingleFlight()
         self._stats = GraderStats()
         self._closed = False
 
@@ -77,7 +76,7 @@ class Grader:
         name: str,
         jobs: int | None,
         timeout_seconds: float,
-        path: Path,
+        path: SimulationMode,
         sandbox: Sandbox | None,
         toolchain: Toolchain | None,
     ) -> Executor:
@@ -96,7 +95,7 @@ class Grader:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._closed = True
-        await self._flights.aclose()
+        await self._single_flight.aclose()
         if self._own is not None:
             await self._own.aclose()
 
@@ -129,14 +128,14 @@ class Grader:
         """From whoever has it: the cache, a run under way, or a new run."""
         if self._closed:  # whatever box a run opened now, nobody would close
             raise RuntimeError("the grader is closed")
-        if key in self._flights:
+        if key in self._single_flight:
             self._stats = replace(self._stats, joins=self._stats.joins + 1)
         elif (kept := self._cache.get(key)) is not None:
             self._stats = replace(self._stats, hits=self._stats.hits + 1)
             return kept
         else:
             self._stats = replace(self._stats, misses=self._stats.misses + 1)
-        return await self._flights.share(key, lambda: self._run(key, job))
+        return await self._single_flight.share(key, lambda: self._run(key, job))
 
     async def _run(self, key: str, job: GradeJob) -> Grade:
         grade = await self._executor.run(job)

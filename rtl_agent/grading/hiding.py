@@ -12,9 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from rtl_agent.grading.channel import open_channel
-from rtl_agent.grading.exact import ServiceRun, named_text, simulates
+from rtl_agent.grading.harness_python import named_text, simulates
 from rtl_agent.grading.same_branches import elaborated_differences
 from rtl_agent.grading.same_text import Reading, differences, read_twice
+from rtl_agent.grading.services import ServiceRun
 from rtl_agent.grading.submission import Submission
 from rtl_agent.grading.syntax import design_files
 from rtl_agent.grading.verdict import ServiceVerdict

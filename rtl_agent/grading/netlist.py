@@ -11,8 +11,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from rtl_agent.grading.exact import ServiceRun, named_text, simulates
 from rtl_agent.grading.grade import TestResult
+from rtl_agent.grading.harness_python import named_text, simulates
+from rtl_agent.grading.services import ServiceRun
 from rtl_agent.grading.verdict import ServiceVerdict
 from rtl_agent.problems import Problem, Service
 

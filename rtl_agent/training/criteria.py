@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from rtl_agent.runs import RunRecord
-from rtl_agent.training.exam import AFTER, BEFORE, TEACHER, Result
+from rtl_agent.training.exam import AFTER, BEFORE, TEACHER, ExamResult
 from rtl_agent.training.metrics import REWARD
 from rtl_agent.training.sources import TEST
 
@@ -29,12 +29,12 @@ class Criterion:
     met: bool
 
 
-def criteria(run: RunRecord, exam: dict[str, dict[str, dict[str, Result]]]) -> list[Criterion]:
+def criteria(run: RunRecord, exam: dict[str, dict[str, dict[str, ExamResult]]]) -> list[Criterion]:
     """Greedy answers to unseen instances of the trained families decide. What was not measured is not met."""
     return [*_start(_greedy(exam, BEFORE)), *_end(_greedy(exam, AFTER), _greedy(exam, TEACHER)), *_way(run)]
 
 
-def _start(before: Result | None) -> list[Criterion]:
+def _start(before: ExamResult | None) -> list[Criterion]:
     form = None if before is None else before.rates.get("format_valid", 0.0)
     passed = None if before is None else before.pass_rate
     return [
@@ -43,7 +43,7 @@ def _start(before: Result | None) -> list[Criterion]:
     ]
 
 
-def _end(after: Result | None, teacher: Result | None) -> list[Criterion]:
+def _end(after: ExamResult | None, teacher: ExamResult | None) -> list[Criterion]:
     passed, reward = (None, None) if after is None else (after.pass_rate, after.reward)
     behind = None if after is None or teacher is None else teacher.pass_rate - after.pass_rate
     return [
@@ -97,7 +97,7 @@ def is_rising(parts: Sequence[float]) -> bool:
     return parts[-1] > parts[0] and all(later >= earlier - SLACK for earlier, later in itertools.pairwise(parts))
 
 
-def _greedy(exam: dict[str, dict[str, dict[str, Result]]], who: str) -> Result | None:
+def _greedy(exam: dict[str, dict[str, dict[str, ExamResult]]], who: str) -> ExamResult | None:
     return exam.get(who, {}).get(TEST, {}).get("greedy")
 
 

@@ -2,7 +2,7 @@
 
 
 class TrainingError(Exception):
-    """The run cannot start or go on. What was done so far is kept."""
+    """The run cannot start or continue. What was done so far is kept."""
 
     exit_code = 1
 
@@ -14,18 +14,17 @@ class BadConfig(TrainingError):
 
 
 class BackendGone(TrainingError):
-    """The server that holds the model does not answer any more."""
+    """The server that holds the model no longer answers."""
 
     exit_code = 3
 
 
 class LossNotFinite(TrainingError):
-    """The loss, or what a student computes, became NaN or infinite."""
+    """The loss, or what the student computes, is NaN or infinite."""
 
     exit_code = 4
 
     def __init__(self, what: str) -> None:
         super().__init__(
-            f"{what} became NaN or infinite: lower learning_rate, or set grad_clip_norm=1.0, and resume from the last "
-            "checkpoint"
+            f"{what} is not finite: lower learning_rate, or set grad_clip_norm=1.0, and resume from the last checkpoint"
         )

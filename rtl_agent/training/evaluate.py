@@ -7,9 +7,9 @@ from typing import Any
 
 from rtl_agent.envs.rollout import Policy, gather_or_cancel
 from rtl_agent.problems import Problem
-from rtl_agent.training.classroom import Classroom
 from rtl_agent.training.metrics import episode_metrics
 from rtl_agent.training.rollouts import Group, play_group
+from rtl_agent.training.tasks import TrainingTasks
 
 
 @dataclass(frozen=True)
@@ -20,13 +20,13 @@ class Evaluation:
     metrics: dict[str, float]
 
 
-async def evaluate(classroom: Classroom, policy: Policy, samples: int) -> Evaluation:
+async def evaluate(tasks: TrainingTasks, policy: Policy, samples: int) -> Evaluation:
     """`samples` answers to each problem of every test set, no teacher."""
     began = time.monotonic()
     everything: list[Group] = []
     metrics: dict[str, float] = {}
-    for name, problems in classroom.tests.items():
-        groups = await gather_or_cancel(play_group(classroom.builder(one, samples), policy) for one in problems)
+    for name, problems in tasks.tests.items():
+        groups = await gather_or_cancel(play_group(tasks.builder(one, samples), policy) for one in problems)
         metrics |= {f"{name}/{metric}": value for metric, value in episode_metrics(groups).items()}
         metrics[f"{name}/grading/errors"] = float(sum(len(group.lost) for group in groups))
         everything += groups

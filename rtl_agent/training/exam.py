@@ -16,10 +16,10 @@ import tinker
 from rtl_agent.envs.rollout import Policy, gather_or_cancel, seed_of
 from rtl_agent.problems import Problem
 from rtl_agent.runs import write_whole
-from rtl_agent.training.classroom import Classroom
 from rtl_agent.training.config import Config
 from rtl_agent.training.metrics import episode_metrics
 from rtl_agent.training.rollouts import Group, play_group
+from rtl_agent.training.tasks import TrainingTasks
 
 FILE = "exam.json"
 BEFORE, AFTER, TEACHER = "before", "after", "teacher"
@@ -27,7 +27,7 @@ RATES = ("reward/total", "format_valid", "interface_valid", "syntax_valid", "tes
 
 
 @dataclass(frozen=True)
-class Result:
+class ExamResult:
     """One set of problems, answered in one way. `pass_at_k` is the share of problems that any of k answers solved."""
 
     problems: int
@@ -51,7 +51,7 @@ class Exam:
     """Sets of problems by name, asked as the run asks."""
 
     config: Config
-    classroom: Classroom
+    tasks: TrainingTasks
     sets: Mapping[str, Sequence[Problem]]
     directory: Path
 
@@ -76,13 +76,13 @@ class Exam:
 
     async def _ask(
         self, client: tinker.SamplingClient, problems: Sequence[Problem], samples: int, temperature: float
-    ) -> Result:
+    ) -> ExamResult:
         policy = Policy(client, self.config.episode.max_tokens, temperature, seed_of("exam", temperature))
-        builders = [self.classroom.builder(one, samples) for one in problems]
+        builders = [self.tasks.builder(one, samples) for one in problems]
         return result(await gather_or_cancel(play_group(builder, policy) for builder in builders), samples)
 
 
-def result(groups: Sequence[Group], samples: int) -> Result:
+def result(groups: Sequence[Group], samples: int) -> ExamResult:
     metrics = episode_metrics(groups)
     solved: dict[str, list[float]] = defaultdict(list)
     for group in groups:
@@ -90,7 +90,7 @@ def result(groups: Sequence[Group], samples: int) -> Result:
         if passed:
             solved[group.problem.family].append(sum(passed) / len(passed))
     shares = [share for of_family in solved.values() for share in of_family]
-    return Result(
+    return ExamResult(
         problems=len(shares),
         k=samples,
         rates={name: metrics[f"env/all/{name}"] for name in RATES if f"env/all/{name}" in metrics},
@@ -101,15 +101,15 @@ def result(groups: Sequence[Group], samples: int) -> Result:
 
 
 def read(directory: Path) -> dict[str, Any]:
-    """The results that a run has kept, as JSON: who -> set -> way -> Result."""
+    """The results that a run has kept, as JSON: who -> set -> way -> ExamResult."""
     file = directory / FILE
     found: dict[str, Any] = json.loads(file.read_text()) if file.is_file() else {}
     return found
 
 
-def results(directory: Path) -> dict[str, dict[str, dict[str, Result]]]:
+def results(directory: Path) -> dict[str, dict[str, dict[str, ExamResult]]]:
     """The same as objects."""
     return {
-        who: {name: {way: Result(**one) for way, one in ways.items()} for name, ways in sets.items()}
+        who: {name: {way: ExamResult(**one) for way, one in ways.items()} for name, ways in sets.items()}
         for who, sets in read(directory).items()
     }

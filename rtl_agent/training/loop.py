@@ -20,7 +20,6 @@ from rtl_agent.problems import Problem
 from rtl_agent.processes import cpu_seconds
 from rtl_agent.runs import Checkpoint, RunWriter
 from rtl_agent.teachers import Teacher
-from rtl_agent.training.classroom import Classroom
 from rtl_agent.training.config import Config
 from rtl_agent.training.errors import TrainingError
 from rtl_agent.training.evaluate import Evaluation, evaluate
@@ -31,6 +30,7 @@ from rtl_agent.training.monitor import Display, Trackers
 from rtl_agent.training.objective import Objective, TrainingBatch, array, reference_batch, training_batch
 from rtl_agent.training.rollouts import Group, Rollout, play_group
 from rtl_agent.training.student import Passes, Student, learning_rate
+from rtl_agent.training.tasks import TrainingTasks
 
 T = TypeVar("T")
 
@@ -41,7 +41,7 @@ class Loop:
 
     config: Config
     objective: Objective
-    classroom: Classroom
+    tasks: TrainingTasks
     student: Student
     teacher: Teacher | None
     run: RunWriter
@@ -117,7 +117,7 @@ class Loop:
             clock.during,
         )
         rate = learning_rate(step, self.total, self.config.optim)
-        before = self.classroom.counters()
+        before = self.tasks.counters()
         groups: list[Group] = []
         batches: list[TrainingBatch] = []
         passes: list[Passes] = []
@@ -152,7 +152,7 @@ class Loop:
             **policy_metrics(batches, trained),
             **losses,
             **{f"optim/{name}": float(value) for one in optim for name, value in (one.metrics or {}).items()},
-            **self.classroom.since(before),
+            **self.tasks.since(before),
             "optim/lr": rate,
             "optim/steps": float(len(steps)),
             "time/cpu": cpu_seconds() - cpu,
@@ -168,8 +168,8 @@ class Loop:
     ) -> AsyncGenerator[tuple[Group | None, TrainingBatch | None], None]:
         """What the step's problems teach, in their order, with the group of rollouts that it came from."""
         if self.config.mode == "supervised":
-            for problem in self.classroom.batch(step):
-                yield None, reference_batch(self.classroom.builder(problem, 1))
+            for problem in self.tasks.batch(step):
+                yield None, reference_batch(self.tasks.builder(problem, 1))
             return
         async with aclosing(self._groups(step, policy)) as played:
             async for group in played:
@@ -177,24 +177,22 @@ class Loop:
 
     async def _groups(self, step: int, policy: Policy) -> AsyncGenerator[Group, None]:
         """The step's groups in the order of the data set; all of them run meanwhile."""
-        problems = list(self.classroom.batch(step))
-        tasks = [asyncio.create_task(self._group(problem, policy)) for problem in problems]
-        spare = (
-            iter(self.classroom.spare(step)) if self.config.objective.groups_without_signal == "resample" else iter(())
-        )
+        problems = list(self.tasks.batch(step))
+        playing = [asyncio.create_task(self._group(problem, policy)) for problem in problems]
+        spare = iter(self.tasks.spare(step)) if self.config.objective.groups_without_signal == "resample" else iter(())
         try:
-            while tasks:
-                group = await tasks.pop(0)
+            while playing:
+                group = await playing.pop(0)
                 yield group
                 if not self._teaches(group) and (other := next(spare, None)) is not None:
-                    tasks.append(asyncio.create_task(self._group(other, policy)))
+                    playing.append(asyncio.create_task(self._group(other, policy)))
         finally:
-            for task in tasks:
+            for task in playing:
                 task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await asyncio.gather(*playing, return_exceptions=True)
 
     async def _group(self, problem: Problem, policy: Policy) -> Group:
-        return await play_group(self.classroom.builder(problem, self.config.optim.group_size), policy, self.teacher)
+        return await play_group(self.tasks.builder(problem, self.config.optim.group_size), policy, self.teacher)
 
     def _teaches(self, group: Group) -> bool:
         """A group that lost its rollouts never does; one with equal rewards does by its teacher, or is kept."""
@@ -203,7 +201,7 @@ class Loop:
         return group.differs or group.advised or self.config.objective.groups_without_signal == "keep"
 
     async def _evaluate(self, steps_done: int) -> dict[str, float]:
-        if not self.classroom.tests or not self.config.eval.every:
+        if not self.tasks.tests or not self.config.eval.every:
             return {}
         self.display.doing("evaluating")
         level: dict[str, float] = {}
@@ -228,7 +226,7 @@ class Loop:
         """Every test set, asked of the student or its teacher in the same way; the answers are kept."""
         temperature, seed = self.config.eval.temperature, seed_of(self.config.run.seed, "eval")
         policy = Policy(client, self.config.episode.max_tokens, temperature, seed)
-        found = await evaluate(self.classroom, policy, self.config.eval.samples)
+        found = await evaluate(self.tasks, policy, self.config.eval.samples)
         episodes = [record for group in found.groups for record in records(group, steps_done)]
         self.run.log_rollouts(steps_done, episodes, kind=kind)
         return found

@@ -209,7 +209,7 @@ def array(datum: tinker.Datum, name: str) -> Floats:
 def answer_with(problem: Problem) -> str:
     """The reference in the form that a reply has: a fenced block for one file, JSON for several."""
     if not problem.reference:
-        raise BadConfig(f"{problem.id} has no reference to learn from: choose other problems, or another mode")
+        raise BadConfig(f"{problem.id} has no reference solution to learn from: choose other problems, or another mode")
     if len(problem.targets) == 1:
         return f"```verilog\n{problem.reference[problem.targets[0]]}```"
     return json.dumps({"code": [{path: problem.reference[path]} for path in problem.targets]})
@@ -235,5 +235,5 @@ def reference_batch(builder: ProblemGroupBuilder) -> TrainingBatch:
 
 def _end_of_turn(stops: list[str] | list[int]) -> int:
     if not stops or not isinstance(stops[0], int):
-        raise BadConfig("supervised training needs a renderer that ends a turn with a token of its own")
+        raise BadConfig("supervised training needs a renderer that ends a turn with a single token")
     return stops[0]

@@ -28,7 +28,6 @@ from rtl_agent.grading import Extraction, GradeCache, Grader, default_cache_path
 from rtl_agent.runs import RunError, RunRecord, RunWriter, read_run
 from rtl_agent.runs.directory import is_run
 from rtl_agent.toolchain import find_toolchain
-from rtl_agent.training.classroom import Classroom, open_classroom
 from rtl_agent.training.config import FIXED, Config, to_json, warnings
 from rtl_agent.training.errors import BackendGone, BadConfig, LossNotFinite, TrainingError
 from rtl_agent.training.evaluate import held_out
@@ -47,6 +46,7 @@ from rtl_agent.training.monitor import Display, Trackers
 from rtl_agent.training.objective import Objective
 from rtl_agent.training.plan import resume_command, run_directory
 from rtl_agent.training.sources import exam_sets, problem_sets
+from rtl_agent.training.tasks import TrainingTasks, open_tasks
 
 log = logging.getLogger("rtl_agent.training")
 
@@ -119,7 +119,7 @@ async def train_async(config: Config, *, console: Console | None = None, stop: S
         raise BackendGone(f"{error}\nWhat was done is kept. Resume with: {resume_command(path)}") from error
     except tinker.TinkerError as error:
         if "not finite" in str(error):  # said by our own server before a loss is told
-            raise LossNotFinite("what the student computes") from error
+            raise LossNotFinite("the student's output") from error
         raise TrainingError(f"the server refused: {error}") from error
 
 
@@ -166,20 +166,20 @@ async def _train(config: Config, path: Path, console: Console, stop: Stop) -> Tr
             raise BadConfig(
                 f"max_tokens={config.episode.max_tokens}: a prompt and its answer have {context} tokens in all"
             )
-        classroom = open_classroom(config, sets, renderer, grader, context)
-        for text in classroom.left_out:
+        tasks = open_tasks(config, sets, renderer, grader, context)
+        for text in tasks.left_out:
             log.info("%s", text)
-        run.write_held_out(held_out(classroom.tests))
-        total = config.optim.max_steps or len(classroom.dataset)
+        run.write_held_out(held_out(tasks.tests))
+        total = config.optim.max_steps or len(tasks.sampler)
         first, checkpoint = first_step(run)
         ensure_steps(total, first)
-        console.print(_headline(classroom, total, first), highlight=False, markup=False, soft_wrap=True)
+        console.print(_headline(tasks, total, first), highlight=False, markup=False, soft_wrap=True)
         trackers = Trackers(config, run.path.name, to_json(config))
         stack.callback(trackers.close)
         loop = Loop(
             config=config,
             objective=Objective.of(config),
-            classroom=classroom,
+            tasks=tasks,
             student=await open_student(connection, config, checkpoint),
             teacher=await open_teacher(connection, config),
             run=run,
@@ -188,7 +188,7 @@ async def _train(config: Config, path: Path, console: Console, stop: Stop) -> Tr
             total=total,
             best=checkpoint.extra.get("best") if checkpoint else None,
             tested_teacher=await open_evaluated_teacher(connection, config),
-            exam=Exam(config, classroom, for_exam, run.path) if for_exam else None,
+            exam=Exam(config, tasks, for_exam, run.path) if for_exam else None,
             stop=stop,
         )
         begun.keep = True
@@ -253,8 +253,8 @@ def _log_to(run: RunWriter, stack: AsyncExitStack) -> None:
     log.setLevel(logging.INFO)
 
 
-def _headline(classroom: Classroom, total: int, first: int) -> str:
+def _headline(tasks: TrainingTasks, total: int, first: int) -> str:
     """What could not be known before the problems and the checkpoints were read."""
-    asked, tested = len(classroom.dataset.problems), sum(map(len, classroom.tests.values()))
+    asked, tested = len(tasks.sampler.problems), sum(map(len, tasks.tests.values()))
     steps = f"resuming at step {first} of {total}" if first else f"{total} steps"
     return f"{asked} problems to learn from, {tested} held out; {steps}"

@@ -187,4 +187,4 @@ def test_the_same_sequence_id_runs_once(http: httpx.Client, model: str) -> None:
     assert "metrics" in http.post("retrieve_future", json=futures[0]).json()
     body["seq_id"] = 1
     http.post("cancel_future", json={"request_id": f"{model}:1"})
-    assert "used before" in sentence(http.post("optim_step", json=body))
+    assert "already used" in sentence(http.post("optim_step", json=body))

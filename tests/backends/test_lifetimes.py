@@ -77,9 +77,9 @@ def test_a_restarted_server_tells_an_old_client_so(tiny_model: str, tmp_path: Pa
         try:
             assert server.stdout
             assert server.stdout.readline().startswith(b"base_url")
-            with pytest.raises(tinker.NotFoundError, match=r"trains no model.*create_training_client_from_state"):
+            with pytest.raises(tinker.NotFoundError, match=r"is not training.*create_training_client_from_state"):
                 model.forward_backward([DATUM], "cross_entropy").result(timeout=60)
-            with pytest.raises(tinker.NotFoundError, match="knows no sampler"):
+            with pytest.raises(tinker.NotFoundError, match="has no sampler"):
                 sampler.compute_logprobs(types.ModelInput.from_ints([3, 4])).result(timeout=60)
         finally:
             server.terminate()

@@ -36,7 +36,7 @@ async def test_calls_that_come_early_wait_for_their_turn() -> None:
 
     await asyncio.gather(*(queue.submit(number, call(number)) for number in (3, 2, 5, 1, 4)))
     assert order == [1, 2, 3, 4, 5]
-    with pytest.raises(RequestError, match="used before"):
+    with pytest.raises(RequestError, match="already used"):
         queue.submit(3, call(3))
 
 
@@ -201,7 +201,7 @@ def test_checkpoints_are_found_by_another_server(tmp_path: Path) -> None:
     assert [checkpoint.address for checkpoint in found] == [WHERE]
     assert found[0].user_metadata == {"step": "3"}
     assert CheckpointStore(tmp_path).record("run") == RECORD
-    with pytest.raises(EngineError, match="exists already"):
+    with pytest.raises(EngineError, match="already exists"):
         CheckpointStore(tmp_path).write(RECORD, WHERE, _save("y"))
 
 

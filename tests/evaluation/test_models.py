@@ -107,7 +107,7 @@ async def test_a_run_without_checkpoints_is_a_sentence(tmp_path: Path) -> None:
         async with open_model(ModelSpec(str(tmp_path / "run"))):
             pass
     (tmp_path / "run" / "metrics.jsonl").write_text("{\n")
-    with pytest.raises(RunError, match="not JSON"):
+    with pytest.raises(RunError, match="not valid JSON"):
         async with open_model(ModelSpec(str(tmp_path / "run"))):
             pass
 

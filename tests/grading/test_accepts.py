@@ -13,7 +13,7 @@ import pytest_asyncio
 
 from rtl_agent.grading import Grade, GradeCache, Grader, Outcome, submit
 from rtl_agent.grading.extract import extract
-from rtl_agent.grading.paths import Path as GradingPath
+from rtl_agent.grading.simulation import SimulationMode
 from rtl_agent.problems import Problem
 from rtl_agent.problems.cocotb_version import cocotb_version_of
 from tests.grading.cases import cases_of_kind, problem_for, read_expect, text_of
@@ -25,15 +25,15 @@ in_one_loop = pytest.mark.asyncio(loop_scope="module")  # warm boxes stay warm f
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def graders(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Mapping[GradingPath, Grader]]:
+async def graders(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Mapping[SimulationMode, Grader]]:
     """With a cache that all workers share: 57 forms of replies hold 13 different answers, each is simulated once."""
     place = tmp_path_factory.getbasetemp().parent / "accepts" if "PYTEST_XDIST_WORKER" in os.environ else None
     with GradeCache(place or tmp_path_factory.mktemp("accepts") / "grades") as cache:
         async with (
-            Grader(jobs=2, path=GradingPath.EXACT, cache=cache) as exact,
-            Grader(jobs=2, path=GradingPath.FAST, cache=cache) as fast,
+            Grader(jobs=2, path=SimulationMode.EXACT, cache=cache) as exact,
+            Grader(jobs=2, path=SimulationMode.FAST, cache=cache) as fast,
         ):
-            yield {GradingPath.EXACT: exact, GradingPath.FAST: fast}
+            yield {SimulationMode.EXACT: exact, SimulationMode.FAST: fast}
 
 
 async def graded(grader: Grader, problem: Problem, case: Path, expect: Mapping[str, Any]) -> Grade:
@@ -66,14 +66,14 @@ def check(grade: Grade) -> None:
 @in_one_loop
 @pytest.mark.parametrize(("case", "expect"), [case for kind in KINDS for case in cases_of_kind(FOLDER, kind)])
 async def test_a_right_answer_passes(
-    case: Path, expect: dict[str, Any], bundled: dict[str, Problem], graders: Mapping[GradingPath, Grader]
+    case: Path, expect: dict[str, Any], bundled: dict[str, Problem], graders: Mapping[SimulationMode, Grader]
 ) -> None:
     problem = problem_for(expect, bundled)
     if "cocotb_version" in expect:  # what the case changed in the harness asks for it
         assert cocotb_version_of(problem.harness.files) == expect["cocotb_version"]
-    exact = await graded(graders[GradingPath.EXACT], problem, case, expect)
+    exact = await graded(graders[SimulationMode.EXACT], problem, case, expect)
     check(exact)
-    fast = await graded(graders[GradingPath.FAST], problem, case, expect)
+    fast = await graded(graders[SimulationMode.FAST], problem, case, expect)
     check(fast)
     assert fast.path == "fast" or fast.path_reason, "the fast path was left without a reason"
     assert fast.tests == exact.tests  # names, verdicts, messages and simulation times

@@ -15,13 +15,13 @@ import pytest
 import pytest_asyncio
 
 from rtl_agent.grading import Grade, Grader, Outcome, Submission, submit
-from rtl_agent.grading.paths import Path as GradingPath
+from rtl_agent.grading.simulation import SimulationMode
 from rtl_agent.problems import Problem
 from rtl_agent.sandbox import MIB, Box, BoxSpec, BubblewrapSandbox, Ended, Limits
 from rtl_agent.toolchain import find_toolchain
 from tests.grading.cases import cases_of_kind, problem_for, read_expect, text_of
 
-PATHS = (GradingPath.EXACT, GradingPath.FAST)
+PATHS = (SimulationMode.EXACT, SimulationMode.FAST)
 FOLDER = Path(__file__).parents[2] / "attacks"
 ORDINARY = 60  # seconds for a service, where an attack asks for no less
 CANARY_WORD = "the-canary-sings"
@@ -39,7 +39,7 @@ def known_holes_fail(request: pytest.FixtureRequest) -> None:
     """Until they are closed; the fast path may have closed one by how it works."""
     params = request.node.callspec.params if hasattr(request.node, "callspec") else {}
     if "known_hole" in params.get("expect", {}):
-        strict = params.get("path", GradingPath.EXACT) is GradingPath.EXACT
+        strict = params.get("path", SimulationMode.EXACT) is SimulationMode.EXACT
         request.applymarker(pytest.mark.xfail(reason=params["expect"]["known_hole"], strict=strict))
 
 
@@ -47,9 +47,9 @@ class Graders:
     """A grader for each path and time limit, shared by a worker: what one attack breaks, the next one meets."""
 
     def __init__(self) -> None:
-        self._graders: dict[tuple[GradingPath, float], Grader] = {}
+        self._graders: dict[tuple[SimulationMode, float], Grader] = {}
 
-    def get(self, path: GradingPath, seconds: float) -> Grader:
+    def get(self, path: SimulationMode, seconds: float) -> Grader:
         if (path, seconds) not in self._graders:
             self._graders[path, seconds] = Grader(jobs=1, timeout_seconds=seconds, path=path)
         return self._graders[path, seconds]
@@ -148,7 +148,7 @@ def check_grade(grade: Grade, expect: Mapping[str, Any]) -> None:
     assert grade.reasons or grade.outcome is Outcome.PASSED
     if grade.outcome is not Outcome.PASSED:
         assert grade.reward.total < grade.reward.maximum or grade.reward.maximum == 0, grade.reward
-    exact = grade.path == GradingPath.EXACT  # the fast path runs no final blocks, and dumps nothing
+    exact = grade.path == SimulationMode.EXACT  # the fast path runs no final blocks, and dumps nothing
     if exact and expect.get("fools_pytest"):  # or the attack would be no attack
         assert [test for test in grade.tests if not test.item], said
         assert all(test.passed for test in grade.tests if not test.item), said
@@ -171,7 +171,7 @@ def on_each_path() -> list[Any]:
     found = []
     for case in of_kind("design"):
         for path in PATHS:
-            slow = case.values[1].get("exact_is_slow") and path is GradingPath.EXACT
+            slow = case.values[1].get("exact_is_slow") and path is SimulationMode.EXACT
             marks = [pytest.mark.slow] if slow else case.marks
             found.append(pytest.param(*case.values, path, id=f"{case.id}-{path}", marks=marks))
     return found
@@ -180,7 +180,12 @@ def on_each_path() -> list[Any]:
 @in_one_loop
 @pytest.mark.parametrize(("attack", "expect", "path"), on_each_path())
 async def test_an_attack_gains_nothing(
-    attack: Path, expect: dict[str, Any], path: GradingPath, bundled: dict[str, Problem], canary: Path, graders: Graders
+    attack: Path,
+    expect: dict[str, Any],
+    path: SimulationMode,
+    bundled: dict[str, Problem],
+    canary: Path,
+    graders: Graders,
 ) -> None:
     problem = problem_for(expect, bundled)
     seconds = expect.get("timeout", ORDINARY)
@@ -197,7 +202,12 @@ async def test_an_attack_gains_nothing(
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize(("attack", "expect"), of_kind("reply"))
 async def test_a_hostile_reply_gains_nothing(
-    attack: Path, expect: dict[str, Any], path: GradingPath, bundled: dict[str, Problem], canary: Path, graders: Graders
+    attack: Path,
+    expect: dict[str, Any],
+    path: SimulationMode,
+    bundled: dict[str, Problem],
+    canary: Path,
+    graders: Graders,
 ) -> None:
     """Extraction happens in the grader's own process: it must not raise, nor take long."""
     problem = problem_for(expect, bundled)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rtl_agent.grading import Grader, Outcome, Path, submit
+from rtl_agent.grading import Grader, Outcome, SimulationMode, submit
 from rtl_agent.grading.workspace import PROBE
 from rtl_agent.problems import CocotbVersion
 from rtl_agent.sandbox import BoxSpec, BubblewrapSandbox, Mount
@@ -36,7 +36,7 @@ def warm_processes() -> set[int]:
 @pytest.mark.parametrize("cocotb_version", list(CocotbVersion))
 async def test_a_job_finds_the_box_as_if_it_were_the_first(cocotb_version: CocotbVersion) -> None:
     """After a harness, or a test in the simulator, that left everything it could."""
-    async with Grader(jobs=1, path=Path.FAST) as grader:
+    async with Grader(jobs=1, path=SimulationMode.FAST) as grader:
         first = await told(grader, cocotb_version)
         warm = warm_processes()
         for in_simulator in (False, True):
@@ -51,7 +51,7 @@ async def test_a_box_that_cannot_be_cleared_is_not_used_again() -> None:
     """Directories that are nested deeper than a path can be long: the job keeps its grade, the next has a new box."""
     nest = "import os\n    os.chdir('/tmp')\n    for _ in range(3000): os.mkdir('d' * 50), os.chdir('d' * 50)\n"
     nesting = plain("def test_dut():\n    run()\n    " + nest)
-    async with Grader(jobs=1, path=Path.FAST) as grader:
+    async with Grader(jobs=1, path=SimulationMode.FAST) as grader:
         for number in range(2):
             first = await told(grader, CocotbVersion.V2)
             warm = warm_processes()
@@ -114,7 +114,7 @@ def comparable(found: dict[str, Any]) -> dict[str, Any]:
 async def test_a_warm_box_looks_like_a_fresh_one(cocotb_version: CocotbVersion, session: bool) -> None:
     """To the harness and to the simulator: files, modes, environment, limits, signals, search path, arguments."""
     found = []
-    for path in (Path.EXACT, Path.FAST):
+    for path in (SimulationMode.EXACT, SimulationMode.FAST):
         async with Grader(jobs=1, path=path) as grader:
             found.append(await told(grader, cocotb_version, session=session))
     exact, fast = found

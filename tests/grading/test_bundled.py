@@ -3,12 +3,12 @@
 import subprocess
 import sys
 from collections.abc import Mapping
-from pathlib import Path as File
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rtl_agent.grading import Grade, Grader, Outcome, Path, StageName, submit
+from rtl_agent.grading import Grade, Grader, Outcome, SimulationMode, StageName, submit
 from rtl_agent.problems import Kind, NearMiss, Problem, load_near_misses, load_problems
 from tests.grading.designs import NOTHING, constant
 
@@ -18,12 +18,12 @@ PROBLEMS = {problem.id: problem for problem in load_problems("bundled")}
 NEAR_MISSES = load_near_misses()
 
 
-async def on_both_paths(graders: Mapping[Path, Grader], problem: Problem, files: Mapping[str, str]) -> Grade:
+async def on_both_paths(graders: Mapping[SimulationMode, Grader], problem: Problem, files: Mapping[str, str]) -> Grade:
     """The grade, after both paths gave the same one: outcome, stages, and every test with its message."""
     submission = submit(problem, files)
     assert submission.refused == ()
-    exact = await graders[Path.EXACT].grade(problem, submission, as_given=True)
-    fast = await graders[Path.FAST].grade(problem, submission, as_given=True)
+    exact = await graders[SimulationMode.EXACT].grade(problem, submission, as_given=True)
+    fast = await graders[SimulationMode.FAST].grade(problem, submission, as_given=True)
     assert (exact.path, fast.path) == ("exact", "fast")
     assert fast.outcome == exact.outcome, (exact.reasons, fast.reasons, fast.log)
     assert fast.tests == exact.tests
@@ -47,14 +47,14 @@ def test_the_set_is_as_wide_as_promised() -> None:
 
 
 def test_the_packed_files_are_what_the_directories_say() -> None:
-    script = File(__file__).parents[2] / "scripts" / "pack_bundled.py"
+    script = Path(__file__).parents[2] / "scripts" / "pack_bundled.py"
     done = subprocess.run([sys.executable, script, "--check"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
 
 
 @in_one_loop
 @pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
-async def test_the_reference_passes(problem: Problem, graders: Mapping[Path, Grader]) -> None:
+async def test_the_reference_passes(problem: Problem, graders: Mapping[SimulationMode, Grader]) -> None:
     assert problem.reference is not None
     grade = await on_both_paths(graders, problem, problem.reference)
     assert grade.outcome is Outcome.PASSED, (grade.reasons, grade.log)
@@ -78,14 +78,14 @@ def trials_of(problem: Problem) -> dict[str, dict[str, str]]:
 @pytest.mark.parametrize("both", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["fast", "both-paths"])
 @pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
 async def test_nothing_constants_and_the_given_files_fail(
-    problem: Problem, both: bool, graders: Mapping[Path, Grader]
+    problem: Problem, both: bool, graders: Mapping[SimulationMode, Grader]
 ) -> None:
     """On the exact path `make test` tries zeros only: each trial takes it a second."""
     for name, files in trials_of(problem).items():
         if both or name == "zeros":
             grade = await on_both_paths(graders, problem, files)
         else:
-            grade = await graders[Path.FAST].grade(problem, submit(problem, files), as_given=True)
+            grade = await graders[SimulationMode.FAST].grade(problem, submit(problem, files), as_given=True)
         assert grade.outcome is Outcome.FAILED, (name, grade.outcome, grade.reasons)
         if name in ("zeros", "ones"):
             assert grade.stage(StageName.SYNTAX).passed, (name, grade.diagnostics)
@@ -93,11 +93,11 @@ async def test_nothing_constants_and_the_given_files_fail(
 
 @in_one_loop
 @pytest.mark.parametrize("miss", NEAR_MISSES, ids=lambda miss: f"{miss.problem_id}-{miss.name}")
-async def test_a_near_miss_compiles_and_fails(miss: NearMiss, graders: Mapping[Path, Grader]) -> None:
+async def test_a_near_miss_compiles_and_fails(miss: NearMiss, graders: Mapping[SimulationMode, Grader]) -> None:
     problem = PROBLEMS[miss.problem_id]
     submission = submit(problem, miss.files)
     assert submission.refused == ()
-    grade = await graders[Path.FAST].grade(problem, submission)
+    grade = await graders[SimulationMode.FAST].grade(problem, submission)
     assert grade.outcome is Outcome.FAILED, (miss.wrong, grade.outcome, grade.reasons)
     assert grade.reasons
     assert 0.1 <= grade.reward.total <= 0.4
@@ -113,5 +113,7 @@ def every_fifth_now(misses: list[NearMiss]) -> list[Any]:
 
 @in_one_loop
 @pytest.mark.parametrize("miss", every_fifth_now(NEAR_MISSES))
-async def test_a_near_miss_gets_the_same_grade_on_both_paths(miss: NearMiss, graders: Mapping[Path, Grader]) -> None:
+async def test_a_near_miss_gets_the_same_grade_on_both_paths(
+    miss: NearMiss, graders: Mapping[SimulationMode, Grader]
+) -> None:
     await on_both_paths(graders, PROBLEMS[miss.problem_id], miss.files)

@@ -29,7 +29,7 @@ from rtl_agent.grading.cache import GradeCache, default_cache_path
 from rtl_agent.grading.cache_key import GradeKeys
 from rtl_agent.grading.executors import GradeJob
 from rtl_agent.grading.grader import GraderStats
-from rtl_agent.grading.paths import Path as Way
+from rtl_agent.grading.simulation import SimulationMode
 from rtl_agent.problems import CocotbVersion, Problem
 from tests.grading.test_grader import INVERTER, WIRE, plain
 
@@ -203,7 +203,7 @@ def test_a_place_that_cannot_be_written_costs_only_the_cache(tmp_path: Path, cap
 
 def test_a_key_names_everything_that_can_change_a_grade_and_nothing_else() -> None:
     problem = plain()
-    keys = GradeKeys(timeout_seconds=120.0, path=Way.AUTO)
+    keys = GradeKeys(timeout_seconds=120.0, path=SimulationMode.AUTO)
     job = GradeJob(problem, design(problem), 1)
     tools = {"iverilog": "12.0", "rtl-agent": "1-abc"}
     key = keys.key(job, tools)
@@ -226,8 +226,8 @@ def test_a_key_names_everything_that_can_change_a_grade_and_nothing_else() -> No
         keys.key(replace(job, submission=design(problem, WIRE)), tools),
         keys.key(job, {**tools, "iverilog": "13.0"}),
         keys.key(job, {**tools, "rtl-agent": "2-abc"}),
-        GradeKeys(timeout_seconds=60.0, path=Way.AUTO).key(job, tools),
-        GradeKeys(timeout_seconds=120.0, path=Way.EXACT).key(job, tools),
+        GradeKeys(timeout_seconds=60.0, path=SimulationMode.AUTO).key(job, tools),
+        GradeKeys(timeout_seconds=120.0, path=SimulationMode.EXACT).key(job, tools),
     ]
     assert len({key, *others}) == len(others) + 1
     same = replace(problem, prompt="Reworded.", reference={}, source="elsewhere", difficulty="hard")

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from rtl_agent.grading import Grade, Grader, Outcome, Path, submit
+from rtl_agent.grading import Grade, Grader, Outcome, SimulationMode, submit
 from rtl_agent.problems import Flavour
 from tests.grading.test_grader import INVERTER, plain
 from tests.grading.test_seal import in_one_loop, with_harness
@@ -77,21 +77,21 @@ def drawn(grade: Grade) -> list[dict[str, str]]:
 @pytest.mark.parametrize("flavour", list(Flavour))
 async def test_chance_is_the_jobs_whatever_it_is_drawn_from(
     flavour: Flavour,
-    graders: dict[Path, Grader],
+    graders: dict[SimulationMode, Grader],
 ) -> None:
     problem = with_harness(plain(), flavour, {"src/tests_of_dut.py": DRAWS})
     submission = submit(problem, {problem.targets[0]: INVERTER})
-    exact = drawn(await graders[Path.EXACT].grade(problem, submission))
-    assert drawn(await graders[Path.FAST].grade(problem, submission)) == exact
-    assert drawn(await graders[Path.FAST].grade(problem, submission)) == exact
+    exact = drawn(await graders[SimulationMode.EXACT].grade(problem, submission))
+    assert drawn(await graders[SimulationMode.FAST].grade(problem, submission)) == exact
+    assert drawn(await graders[SimulationMode.FAST].grade(problem, submission)) == exact
     for source in exact[0]:
         values = [simulation[source] for simulation in exact]
         assert len(set(values)) == len(values) == 3, (source, values)
 
 
 @in_one_loop
-@pytest.mark.parametrize("path", [Path.EXACT, Path.FAST])
-async def test_each_service_has_a_seed_of_its_own(path: Path, graders: dict[Path, Grader]) -> None:
+@pytest.mark.parametrize("path", [SimulationMode.EXACT, SimulationMode.FAST])
+async def test_each_service_has_a_seed_of_its_own(path: SimulationMode, graders: dict[SimulationMode, Grader]) -> None:
     problem = with_harness(plain(), Flavour.COCOTB_2, {"src/tests_of_dut.py": DRAWS})
     first = problem.harness.services[0]
     services = (first, replace(first, name="again"))

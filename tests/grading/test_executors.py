@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from rtl_agent.grading import Grade, Grader, Outcome, Path, Reward, submit
+from rtl_agent.grading import Grade, Grader, Outcome, Reward, SimulationMode, submit
 from rtl_agent.grading.executors import Executor, ExecutorFault, GradeJob, LocalExecutor, RayExecutor
 from rtl_agent.grading.executors.checks import check_executor
 from rtl_agent.grading.grader import GraderStats
@@ -102,7 +102,7 @@ async def test_a_fault_of_ours_is_an_error_and_the_next_job_is_none(make: Make) 
 
 async def test_a_cancelled_job_ends_its_box_and_nothing_else(make: Make) -> None:
     me = os.getpid()
-    async with make(path=Path.EXACT) as executor:
+    async with make(path=SimulationMode.EXACT) as executor:
         assert (await executor.run(job(INVERTER))).outcome is Outcome.PASSED
         hung = asyncio.create_task(executor.run(job(HUNG)))
         other = asyncio.create_task(executor.run(job(WIRE)))
@@ -120,7 +120,7 @@ async def test_a_cancelled_job_ends_its_box_and_nothing_else(make: Make) -> None
 
 async def test_no_more_simulations_at_once_than_turns(make: Make) -> None:
     most = 0
-    async with make(path=Path.EXACT) as executor:
+    async with make(path=SimulationMode.EXACT) as executor:
         batch = asyncio.gather(*(executor.run(job(INVERTER, None, number)) for number in range(6)))
         while not batch.done():
             most = max(most, len(named("vvp", os.getpid())))
@@ -131,7 +131,7 @@ async def test_no_more_simulations_at_once_than_turns(make: Make) -> None:
 
 async def test_closing_while_jobs_run_leaves_nothing(make: Make) -> None:
     me = os.getpid()
-    async with make(path=Path.EXACT) as executor:
+    async with make(path=SimulationMode.EXACT) as executor:
         tasks = [asyncio.create_task(executor.run(job(HUNG, None, number))) for number in range(4)]
         await until(lambda: named("vvp", me))
         for task in tasks:
@@ -147,7 +147,7 @@ async def test_closing_while_jobs_run_leaves_nothing(make: Make) -> None:
 @pytest.mark.slow
 async def test_a_node_that_dies_costs_a_retry_and_no_grade(cluster: TwoNodes, caplog: pytest.LogCaptureFixture) -> None:
     """A third node joins a batch under way, takes jobs, and is killed with one in its hands."""
-    executor = RayExecutor(cluster.address, path=Path.EXACT)
+    executor = RayExecutor(cluster.address, path=SimulationMode.EXACT)
     texts = [INVERTER if number % 2 else WIRE for number in range(16)]
     try:
         assert (await executor.run(job(INVERTER))).outcome is Outcome.PASSED
@@ -169,7 +169,7 @@ async def test_a_node_that_dies_costs_a_retry_and_no_grade(cluster: TwoNodes, ca
 @pytest.mark.slow
 async def test_a_job_whose_retries_are_used_up_is_an_error(cluster: TwoNodes) -> None:
     """Whoever simulates is killed, each time. The workers come back, and the next job is graded."""
-    executor, killed = RayExecutor(cluster.address, path=Path.EXACT), set()
+    executor, killed = RayExecutor(cluster.address, path=SimulationMode.EXACT), set()
 
     async def kill_workers() -> None:
         while True:
@@ -239,7 +239,7 @@ async def test_identical_submissions_under_way_are_judged_once() -> None:
     boxes: list[int] = []
     for copies in (1, 5):
         sandbox = CountingSandbox()
-        async with Grader(jobs=4, path=Path.EXACT, sandbox=sandbox) as grader:
+        async with Grader(jobs=4, path=SimulationMode.EXACT, sandbox=sandbox) as grader:
             submission = submit(problem, {"rtl/dut.sv": INVERTER})
             grades = await asyncio.gather(*(grader.grade(problem, submission) for _ in range(copies)))
             assert grader.stats == GraderStats(misses=1, joins=copies - 1)
@@ -250,7 +250,7 @@ async def test_identical_submissions_under_way_are_judged_once() -> None:
 
 async def test_one_of_two_can_be_cancelled_and_both() -> None:
     problem, sandbox = plain(), CountingSandbox()
-    async with Grader(jobs=2, path=Path.EXACT, sandbox=sandbox) as grader:
+    async with Grader(jobs=2, path=SimulationMode.EXACT, sandbox=sandbox) as grader:
         first, second = (
             asyncio.create_task(grader.grade(problem, submit(problem, {"rtl/dut.sv": INVERTER}))) for _ in range(2)
         )
@@ -294,7 +294,7 @@ async def test_a_grader_that_closes_opens_no_box_for_those_who_come_late() -> No
         return await grader.grade(problem, submit(problem, {"rtl/dut.sv": WIRE}))
 
     sandbox = LateCaller(late)
-    async with Grader(jobs=1, path=Path.FAST, sandbox=sandbox) as grader:
+    async with Grader(jobs=1, path=SimulationMode.FAST, sandbox=sandbox) as grader:
         await grader.grade(problem, submit(problem, {"rtl/dut.sv": INVERTER}))
         opened = sandbox.opened
         assert (opened, sandbox.calls) == (2, [])  # the interface checker's, and the warm one
@@ -305,7 +305,7 @@ async def test_a_grader_that_closes_opens_no_box_for_those_who_come_late() -> No
 
 async def test_two_thousand_wait_without_files_or_boxes_and_can_be_cancelled() -> None:
     problem, sandbox = plain(), CountingSandbox()
-    async with Grader(jobs=2, path=Path.EXACT, sandbox=sandbox) as grader:
+    async with Grader(jobs=2, path=SimulationMode.EXACT, sandbox=sandbox) as grader:
         # Two at once: a slot's lock file stays open once it was needed.
         first = [submit(problem, {"rtl/dut.sv": text}) for text in (INVERTER, WIRE)]
         await asyncio.gather(*(grader.grade(problem, submission) for submission in first))

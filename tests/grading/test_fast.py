@@ -7,17 +7,16 @@ import shutil
 import signal
 import subprocess
 import sys
-from pathlib import Path as File
+from pathlib import Path
 
 import pytest
 import yaml
 
 import rtl_agent
-from rtl_agent.grading import Grader, Outcome, Path, submit
-from rtl_agent.grading.plain import is_plain, plain_file, pytest_command
+from rtl_agent.grading import Grader, Outcome, SimulationMode, submit
+from rtl_agent.grading.harness_python import is_plain, plain_file, pytest_command
 from rtl_agent.problems import Problem, Service, read_problems
 from rtl_agent.toolchain.home import home
-from tests.grading.test_grader import INVERTER, WIRE, plain
 
 ARBITER = "rtl_fixed_priority_arbiter_0001"
 ORDINARY_UID = 47_998
@@ -26,7 +25,7 @@ ORDINARY_UID = 47_998
 def descendants(pid: int) -> dict[int, str]:
     """Every process below this one, with its command line."""
     parents: dict[int, int] = {}
-    for entry in File("/proc").glob("[0-9]*/stat"):
+    for entry in Path("/proc").glob("[0-9]*/stat"):
         try:
             parents[int(entry.parent.name)] = int(entry.read_text().rpartition(")")[2].split()[1])
         except (OSError, IndexError):
@@ -38,7 +37,7 @@ def descendants(pid: int) -> dict[int, str]:
             above = parents[above]
         if above == pid and process != pid:
             try:
-                found[process] = File(f"/proc/{process}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+                found[process] = Path(f"/proc/{process}/cmdline").read_bytes().replace(b"\0", b" ").decode()
             except OSError:
                 continue
     return found
@@ -52,7 +51,7 @@ def design(problem: Problem, change: str = "") -> dict[str, str]:
 @pytest.mark.parametrize("program", ["rtl_agent_warm.py", "warm_start"])
 async def test_a_warm_process_that_died_is_replaced(program: str, bundled: dict[str, Problem]) -> None:
     problem = bundled[ARBITER]
-    async with Grader(jobs=1, path=Path.FAST) as grader:
+    async with Grader(jobs=1, path=SimulationMode.FAST) as grader:
         before = await grader.grade(problem, submit(problem, design(problem)))
         victims = [
             pid for pid, command in descendants(os.getpid()).items() if program in command and "bwrap" not in command
@@ -67,7 +66,7 @@ async def test_a_warm_process_that_died_is_replaced(program: str, bundled: dict[
 
 async def test_nothing_is_left_when_the_grader_closes(bundled: dict[str, Problem]) -> None:
     problem = bundled[ARBITER]
-    async with Grader(jobs=1, path=Path.FAST) as grader:
+    async with Grader(jobs=1, path=SimulationMode.FAST) as grader:
         await grader.grade(problem, submit(problem, design(problem)))
         assert any("rtl_agent_warm" in command for command in descendants(os.getpid()).values())
     assert not [
@@ -80,7 +79,7 @@ async def test_a_job_finds_nothing_of_the_one_before(bundled: dict[str, Problem]
     places = ("/tmp/left", "/code/rundir/left", "/code/rtl/left", "/rundir/left", "/code/rundir/sim_build/left")
     leave = "".join(f'fd = $fopen("{place}", "w"); $fclose(fd);' for place in places)
     look = "".join(f'fd = $fopen("{place}", "r"); if (fd != 0) $display("FOUND {place}");' for place in places)
-    async with Grader(jobs=1, path=Path.FAST) as grader:
+    async with Grader(jobs=1, path=SimulationMode.FAST) as grader:
         first = await grader.grade(problem, submit(problem, design(problem, f"integer fd; initial begin {leave} end")))
         assert first.outcome is Outcome.PASSED, first.reasons
         spying = f'integer fd; initial begin {look} $display("LOOKED"); $finish; end'
@@ -92,7 +91,7 @@ async def test_a_job_finds_nothing_of_the_one_before(bundled: dict[str, Problem]
 
 async def test_a_cancelled_grade_ends_its_simulation(bundled: dict[str, Problem]) -> None:
     problem = bundled[ARBITER]
-    async with Grader(jobs=1, path=Path.FAST) as grader:
+    async with Grader(jobs=1, path=SimulationMode.FAST) as grader:
         await grader.grade(problem, submit(problem, design(problem)))
         endless = asyncio.create_task(grader.grade(problem, submit(problem, design(problem, "initial forever #0 ;"))))
         await asyncio.sleep(1.0)
@@ -108,7 +107,7 @@ async def test_an_upgraded_tool_is_noticed(bundled: dict[str, Problem], monkeypa
     from rtl_agent.toolchain import Toolchain
 
     problem = bundled[ARBITER]
-    async with Grader(jobs=1, path=Path.FAST) as grader:
+    async with Grader(jobs=1, path=SimulationMode.FAST) as grader:
         await grader.grade(problem, submit(problem, design(problem)))
         old = {pid for pid, command in descendants(os.getpid()).items() if "rtl_agent_warm.py" in command}
         real = Toolchain.fingerprint
@@ -120,7 +119,7 @@ async def test_an_upgraded_tool_is_noticed(bundled: dict[str, Problem], monkeypa
     assert old.isdisjoint(new)
 
 
-def reachable(path: File) -> bool:
+def reachable(path: Path) -> bool:
     """Whether any user may go there."""
     return all(parent.stat().st_mode & 0o005 == 0o005 for parent in (path, *path.parents))
 
@@ -129,13 +128,13 @@ def test_an_ordinary_user_grades_on_both_paths(tmp_path_factory: pytest.TempPath
     """The core of the suite without root: user namespaces instead of a uid for each slot."""
     script = """
 import asyncio, json, sys
-from rtl_agent.grading import Grader, Path, submit
+from rtl_agent.grading import Grader, SimulationMode, submit
 from rtl_agent.problems import load_near_misses, load_problems
 async def main():
     problems = {p.id: p for p in load_problems("bundled")}
     chosen = ("rtl_fixed_priority_arbiter_0001", "rtl_mod_counter_0001", "rtl_debouncer_0001")
     said = []
-    for path in Path.EXACT, Path.FAST:
+    for path in SimulationMode.EXACT, SimulationMode.FAST:
         async with Grader(jobs=2, path=path) as grader:
             for name in chosen:
                 problem = problems[name]
@@ -152,7 +151,7 @@ asyncio.run(main())
             parent.chmod(parent.stat().st_mode | 0o055)
     for package in (rtl_agent, yaml):
         shutil.copytree(
-            File(package.__file__ or "").parent,
+            Path(package.__file__ or "").parent,
             place / package.__name__,
             ignore=shutil.ignore_patterns("__pycache__", "*.so"),
         )
@@ -238,87 +237,12 @@ async def test_a_service_that_is_no_pytest_command_takes_the_exact_path(bundled:
     assert "more than one pytest command" in grade.path_reason
 
 
-@pytest.mark.parametrize(
-    "test_runner",
-    [
-        "import pytest\n@pytest.fixture\ndef width():\n    return 1\ndef test_dut(width):\n    run()\n",
-        "class TestDut:\n    def test_one(self):\n        run()\n    def test_two(self):\n        run()\n",
-        "import pytest\n@pytest.mark.parametrize('a', [1, 2])\n@pytest.mark.parametrize('b', ['x', 'y'], ids=str)\n"
-        "def test_dut(a, b):\n    run()\n",
-        "import pytest\n@pytest.mark.skip\ndef test_not():\n    run()\ndef test_dut():\n    run(plusargs=['+a=1'])\n",
-        "def test_dut():\n    run()\n    assert 1 == 2, 'no good'\n",
-        "def test_dut():\n    raise KeyError('lost')\n",
-        "import no_such_module\ndef test_dut():\n    run()\n",
-        "import pytest\ndef test_dut():\n    pytest.skip('later')\ndef test_more():\n    run()\n",
-        "import pytest\ndef test_dut():\n    pytest.fail('said so')\n",
-        "x = 1\n",
-    ],
-    ids=["fixture", "class", "stacked", "skip-mark", "assert", "error", "import", "skip", "fail", "no-tests"],
-)
-async def test_any_harness_gets_the_same_grade_on_both_paths(test_runner: str) -> None:
-    """With or without a pytest session: items, outcomes and messages are the same."""
-    problem = plain(test_runner)
-    for source in (INVERTER, WIRE):
-        grades = []
-        for path in (Path.EXACT, Path.FAST):
-            async with Grader(jobs=1, path=path) as grader:
-                grades.append(await grader.grade(problem, submit(problem, {"rtl/dut.sv": source})))
-        exact, fast = grades
-        assert fast.path == "fast"
-        assert fast.outcome == exact.outcome, (exact.reasons, fast.reasons, fast.log)
-        assert fast.tests == exact.tests
-        assert fast.reasons == exact.reasons
-
-
-_COMPILES = """
-import os, subprocess
-def compiled(text, *options, **more):
-    with open("extra.sv", "w") as stream:
-        stream.write(text)
-    if os.path.exists("extra.vvp"):
-        os.unlink("extra.vvp")
-    done = subprocess.run(["iverilog", "-g2012", "-o", "extra.vvp", *options, "extra.sv"], **more)
-    assert done.returncode == 0 and os.access("extra.vvp", os.X_OK)
-    with open("extra.vvp") as stream:
-        return stream.read()
-def module(word):
-    return f'module extra; initial $display("{word}"); endmodule\\n'
-def test_dut():
-    run()
-"""
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        "assert compiled(module('one')) == compiled(module('one'))\n",
-        "assert 'one' in compiled(module('one'))\n    assert 'two' in compiled(module('two'))\n",
-        "text = 'module extra #(parameter P = 1); initial $display(P); endmodule'\n"
-        "    assert compiled(text, '-Pextra.P=2') == compiled(text, '-Pextra.P=2') != compiled(text, '-Pextra.P=3')\n",
-        "for word in ('one', 'two'):\n        open('late.svh', 'w').write(module(word))\n"
-        "        assert word in compiled('`include \"late.svh\"\\n')\n",
-        "for word in ('one', 'two'):\n        open('list.f', 'w').write(f'+define+WORD=\"{word}\"\\n')\n"
-        "        assert word in compiled('module extra; initial $display(`WORD); endmodule\\n', '-f', 'list.f')\n",
-        "text = 'module extra(input [1:0] a); other o(a); endmodule\\nmodule other(input a); endmodule\\n'\n"
-        "    said = []\n    for name in ('a.log', 'b.log'):\n        with open(name, 'w') as log:\n"
-        "            compiled(text, '-Wall', stdout=log, stderr=subprocess.STDOUT)\n"
-        "        said.append(open(name).read())\n    assert said[0] == said[1] != ''\n",
-    ],
-    ids=["equal", "changed", "options", "included", "listed", "warnings"],
-)
-async def test_a_harness_that_compiles_twice_gets_what_it_asks_for(body: str, grader: Grader) -> None:
-    """Equal sources are compiled once in a job; whatever differs is not equal."""
-    problem = plain(f"{_COMPILES}    {body}")
-    grade = await grader.grade(problem, submit(problem, {"rtl/dut.sv": INVERTER}))
-    assert (grade.path, grade.outcome) == ("fast", Outcome.PASSED), (grade.reasons, grade.log)
-
-
 async def test_without_the_vpi_module_everything_takes_the_exact_path(
     bundled: dict[str, Problem], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from rtl_agent.toolchain import Toolchain, ToolMissing
 
-    def missing(self: Toolchain) -> File:
+    def missing(self: Toolchain) -> Path:
         raise ToolMissing("cc", "there is no compiler")
 
     monkeypatch.setattr(Toolchain, "warm_start", missing)
@@ -330,7 +254,7 @@ async def test_without_the_vpi_module_everything_takes_the_exact_path(
 
 
 @pytest.mark.cvdp
-def test_most_of_cvdp_is_plain(cvdp: File) -> None:
+def test_most_of_cvdp_is_plain(cvdp: Path) -> None:
     services = [
         (problem, service)
         for problem in read_problems(cvdp)

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from rtl_agent.grading import Grade, Grader, Outcome, Submission, extract, submit, submit_directory
-from rtl_agent.grading.paths import Path as GradingPath
 from rtl_agent.grading.reward import STAGED
+from rtl_agent.grading.simulation import SimulationMode
 from rtl_agent.problems import Needs, Problem, load_problems
 
-PATHS = (GradingPath.EXACT, GradingPath.FAST)
+PATHS = (SimulationMode.EXACT, SimulationMode.FAST)
 MASTER, SHIFT = "rtl/spi_master.sv", "rtl/spi_shift.sv"
 
 
@@ -40,7 +40,7 @@ def as_files(problem: Problem, text: str) -> Submission:
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("answer", [as_json, as_a_block, as_files])
 async def test_what_is_left_out_stays(
-    half_given: Problem, answer: Callable[[Problem, str], Submission], path: GradingPath
+    half_given: Problem, answer: Callable[[Problem, str], Submission], path: SimulationMode
 ) -> None:
     assert half_given.reference is not None
     submission = answer(half_given, half_given.reference[MASTER])
@@ -64,7 +64,7 @@ async def test_a_folder_needs_only_what_was_changed(half_given: Problem, tmp_pat
 
 
 @pytest.mark.parametrize("path", PATHS)
-async def test_a_target_that_an_agent_deleted_is_gone(half_given: Problem, path: GradingPath) -> None:
+async def test_a_target_that_an_agent_deleted_is_gone(half_given: Problem, path: SimulationMode) -> None:
     """As in CVDP's agentic flow: the state of the workspace is what counts."""
     assert half_given.reference is not None
     left = submit(half_given, {MASTER: half_given.reference[MASTER]}, whole=True)
@@ -125,7 +125,7 @@ async def test_given_targets_of_cvdp_are_compiled(cvdp: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.cvdp
 @pytest.mark.parametrize("path", PATHS)
-async def test_given_targets_of_cvdp_are_simulated(cvdp: Path, path: GradingPath) -> None:
+async def test_given_targets_of_cvdp_are_simulated(cvdp: Path, path: SimulationMode) -> None:
     async with Grader(jobs=1, path=path, timeout_seconds=20) as grader:
         for problem, submission in partly_given(cvdp):
             check_nothing_is_missing(problem, await grader.grade(problem, submission))

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from rtl_agent.grading import Grader, Outcome, Path, submit
+from rtl_agent.grading import Grader, Outcome, SimulationMode, submit
 from rtl_agent.grading.seal import kept_while_simulated, named_files
 from rtl_agent.problems import CocotbVersion, Problem
 from rtl_agent.problems.generate import generate
 from tests.grading.test_grader import INVERTER, plain
 
-PATHS = (Path.EXACT, Path.FAST)
+PATHS = (SimulationMode.EXACT, SimulationMode.FAST)
 in_one_loop = pytest.mark.asyncio(loop_scope="module")
 
 # Runs in the simulator's own process, with the rights that RTL has there, and opens whatever has a name.
@@ -65,7 +65,7 @@ def with_harness(problem: Problem, cocotb_version: CocotbVersion, files: dict[st
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("cocotb_version", list(CocotbVersion))
 async def test_nothing_of_the_harness_has_a_name_while_a_design_runs(
-    path: Path, cocotb_version: CocotbVersion, graders: dict[Path, Grader]
+    path: SimulationMode, cocotb_version: CocotbVersion, graders: dict[SimulationMode, Grader]
 ) -> None:
     files = {
         "src/tests_of_dut.py": WALK,
@@ -101,7 +101,7 @@ def test_two_at_once():
 @in_one_loop
 @pytest.mark.parametrize("path", PATHS)
 async def test_simulations_that_run_at_once_find_the_harness_and_no_names(
-    path: Path, graders: dict[Path, Grader]
+    path: SimulationMode, graders: dict[SimulationMode, Grader]
 ) -> None:
     files = {"src/beside.py": "VALUE = 7\n", "src/tests_of_dut.py": WALK}
     files["src/data.txt"] = "canary of the-harness-canary"
@@ -136,7 +136,7 @@ async def tells(dut):
 @in_one_loop
 @pytest.mark.parametrize("path", PATHS)
 async def test_what_tests_log_cannot_be_read_or_forged_while_a_design_runs(
-    path: Path, graders: dict[Path, Grader]
+    path: SimulationMode, graders: dict[SimulationMode, Grader]
 ) -> None:
     problem = with_harness(plain(), CocotbVersion.V2, {"src/tests_of_dut.py": TELLS, "src/test_runner.py": LOGGED})
     look = 'fd = $fopen("/code/rundir/sim.log", "r"); if (fd != 0 && $fgetc(fd) != -1) $display("FOUND the log");'
@@ -166,26 +166,30 @@ async def draws(dut):
 @in_one_loop
 @pytest.mark.parametrize("cocotb_version", list(CocotbVersion))
 async def test_each_simulation_has_a_seed_of_its_own_and_the_same_one_on_both_paths(
-    cocotb_version: CocotbVersion, graders: dict[Path, Grader]
+    cocotb_version: CocotbVersion, graders: dict[SimulationMode, Grader]
 ) -> None:
     problem = with_harness(plain(), cocotb_version, {"src/tests_of_dut.py": DRAWS})
     submission = submit(problem, {problem.targets[0]: INVERTER})
-    exact, fast = [await graders[path].grade(problem, submission) for path in (Path.EXACT, Path.FAST)]
+    exact, fast = [
+        await graders[path].grade(problem, submission) for path in (SimulationMode.EXACT, SimulationMode.FAST)
+    ]
     drawn = [[test.message for test in grade.tests if test.item] for grade in (exact, fast)]
     assert drawn[0] == drawn[1]
     assert exact.simulations == fast.simulations
     assert len({simulation.seed for simulation in exact.simulations}) == 3
     values = [value for message in drawn[0] for value in (message or "").split()[1:]]
     assert len(values) == len(set(values)) == 12, values
-    again = await graders[Path.EXACT].grade(problem, submission)
+    again = await graders[SimulationMode.EXACT].grade(problem, submission)
     assert [test.message for test in again.tests] == [test.message for test in exact.tests]
-    other = await graders[Path.FAST].grade(problem, submit(problem, {problem.targets[0]: INVERTER + "// other\n"}))
+    other = await graders[SimulationMode.FAST].grade(
+        problem, submit(problem, {problem.targets[0]: INVERTER + "// other\n"})
+    )
     assert not {simulation.seed for simulation in other.simulations} & {one.seed for one in exact.simulations}
 
 
 @in_one_loop
 @pytest.mark.parametrize("path", PATHS)
-async def test_a_seed_that_a_harness_fixes_stays(path: Path, graders: dict[Path, Grader]) -> None:
+async def test_a_seed_that_a_harness_fixes_stays(path: SimulationMode, graders: dict[SimulationMode, Grader]) -> None:
     problem = with_harness(plain(), CocotbVersion.V2, {"src/tests_of_dut.py": DRAWS})
     service = problem.harness.services[0]
     fixed = replace(service, env={**service.env, "RANDOM_SEED": "1234"})
@@ -197,7 +201,7 @@ async def test_a_seed_that_a_harness_fixes_stays(path: Path, graders: dict[Path,
 @in_one_loop
 @pytest.mark.parametrize("path", PATHS)
 async def test_a_file_that_a_given_design_reads_stays_and_the_grade_says_so(
-    path: Path, graders: dict[Path, Grader]
+    path: SimulationMode, graders: dict[SimulationMode, Grader]
 ) -> None:
     test = "import cocotb\nfrom cocotb.triggers import Timer\n@cocotb.test()\nasync def t(dut):\n    await Timer(9)\n"
     files = {"src/tests_of_dut.py": test, "src/table.hex": "00 01\n", "src/other.hex": "02 03\n"}
@@ -214,7 +218,9 @@ async def test_a_file_that_a_given_design_reads_stays_and_the_grade_says_so(
 
 @in_one_loop
 @pytest.mark.parametrize("path", PATHS)
-async def test_the_vectors_of_a_generated_problem_cannot_be_read(path: Path, graders: dict[Path, Grader]) -> None:
+async def test_the_vectors_of_a_generated_problem_cannot_be_read(
+    path: SimulationMode, graders: dict[SimulationMode, Grader]
+) -> None:
     problem = generate(5, 1)[0]
     look = "".join(
         f'fd = $fopen("/src/{name}", "r"); if (fd != 0) $display("FOUND {name}");'

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rtl_agent.grading import Grader, Outcome, submit
-from rtl_agent.grading import Path as GradingPath
+from rtl_agent.grading import Grader, Outcome, SimulationMode, submit
 from rtl_agent.problems import Problem
 from rtl_agent.toolchain import find_toolchain, forget_toolchain
 from rtl_agent.toolchain.home import harness_home
@@ -19,7 +18,7 @@ async def assert_fast_grades(problem: Problem) -> None:
     """Two jobs in one warm box, which is cleared between them; the second design is wrong."""
     assert problem.reference is not None
     wrong = {path: text.replace("<=", "!=", 1) for path, text in problem.reference.items()}
-    async with Grader(jobs=1, path=GradingPath.FAST, cache=None) as grader:
+    async with Grader(jobs=1, path=SimulationMode.FAST, cache=None) as grader:
         for files, outcome in ((problem.reference, Outcome.PASSED), (wrong, Outcome.FAILED)) * 2:
             grade = await grader.grade(problem, submit(problem, dict(files)))
             assert (grade.path, grade.outcome) == ("fast", outcome), (grade.path_reason, grade.reasons)

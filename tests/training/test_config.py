@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from rtl_agent.options import BadOption, NamedOption
+from rtl_agent.runs import RunError, RunWriter
 from rtl_agent.training.config import (
     FIXED,
     MODES,
@@ -126,6 +127,16 @@ def test_a_run_of_an_earlier_version_is_resumed_with_its_own_options(old_run: Pa
     assert (config.run.log_path, config.run.behavior_if_log_dir_exists) == (str(old_run), "resume")
     assert choice.origins["max_steps"] == "command line"
     assert choice.origins["lora_rank"] == EARLIER_START
+
+
+def test_the_directory_of_an_earlier_version_takes_the_new_configuration(old_run: Path) -> None:
+    """Options that were added or removed since are no changes that its steps depend on; others are."""
+    config = choose_resumed(old_run).config
+    with RunWriter.create(old_run, to_json(config), if_exists="resume", fixed=FIXED) as run:
+        assert run.last_checkpoint is None
+    other = replace(config, episode=replace(config.episode, max_tokens=128))
+    with pytest.raises(RunError, match="another value of max_tokens"):
+        RunWriter.create(old_run, to_json(other), if_exists="resume", fixed=FIXED)
 
 
 def test_words_that_resume_go_over_the_runs_own_options(old_run: Path) -> None:

@@ -6,12 +6,12 @@ import pytest
 
 from rtl_agent.runs import RunRecord
 from rtl_agent.training.criteria import criteria, is_rising, parts_of
-from rtl_agent.training.exam import Result
+from rtl_agent.training.exam import ExamResult
 
 
-def result(passed: float, reward: float, form: float = 1.0) -> dict[str, dict[str, Result]]:
+def result(passed: float, reward: float, form: float = 1.0) -> dict[str, dict[str, ExamResult]]:
     rates = {"pass_rate": passed, "reward/total": reward, "format_valid": form}
-    return {"test": {"greedy": Result(100, 1, rates, passed, {}, 0)}}
+    return {"test": {"greedy": ExamResult(100, 1, rates, passed, {}, 0)}}
 
 
 def run(rewards: list[float], distances: list[float]) -> RunRecord:
@@ -26,7 +26,7 @@ RISING = run([0.4, 0.6, 1.0, 1.3], [1.0, 0.6, 0.4, 0.1])
 GOOD = {"before": result(0.0, 0.4), "after": result(0.93, 1.33), "teacher": result(0.97, 1.37)}
 
 
-def met(record: RunRecord, exam: dict[str, dict[str, dict[str, Result]]]) -> dict[str, bool]:
+def met(record: RunRecord, exam: dict[str, dict[str, dict[str, ExamResult]]]) -> dict[str, bool]:
     return {one.name: one.met for one in criteria(record, exam)}
 
 
@@ -46,7 +46,7 @@ def test_a_run_that_reaches_everything_meets_everything() -> None:
         ({"teacher": result(119 / 120, 1.39), "after": result(113 / 120, 1.34)}, set()),
     ],
 )
-def test_each_criterion_can_be_missed(changed: dict[str, dict[str, dict[str, Result]]], missed: set[str]) -> None:
+def test_each_criterion_can_be_missed(changed: dict[str, dict[str, dict[str, ExamResult]]], missed: set[str]) -> None:
     assert {name for name, fine in met(RISING, {**GOOD, **changed}).items() if not fine} == missed
 
 

@@ -16,7 +16,7 @@ from rtl_agent.envs.env import ProblemGroupBuilder, live_grader
 from rtl_agent.envs.rollout import Policy
 from rtl_agent.grading import Grade, Grader
 from rtl_agent.grading.executors import GradeJob, LocalExecutor
-from rtl_agent.grading.executors.job import error_grade
+from rtl_agent.grading.job import error_grade
 from rtl_agent.problems import load_problems
 from rtl_agent.teachers import SameTokensTeacher
 from rtl_agent.training.config import STUDENT, TEACHER

@@ -6,7 +6,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
-from rtl_agent.backends.conformance.checks import checkpoints, clients, errors, losses, sampling, training
+from rtl_agent.backends.conformance.checks import checkpoints, faults, losses, sampling, training
 from rtl_agent.backends.conformance.subject import Subject
 
 Check = Callable[[Subject], Awaitable[None]]
@@ -26,7 +26,7 @@ class CheckResult:
 def _collect() -> dict[str, Check]:
     return {
         name.removeprefix(PREFIX): check
-        for module in (training, losses, sampling, checkpoints, errors, clients)
+        for module in (training, losses, sampling, checkpoints, faults)
         for name, check in vars(module).items()
         if name.startswith(PREFIX)
     }
@@ -42,7 +42,7 @@ async def run_check(name: str, subject: Subject, most_seconds: float = MOST_SECO
     try:
         await asyncio.wait_for(check(subject), most_seconds)
     except TimeoutError:
-        message = f"no end after {most_seconds:.0f} s"
+        message = f"not finished after {most_seconds:.0f} s"
     except Exception as error:
         message = f"{type(error).__name__}: {error}"
     return CheckResult(name, inspect.getdoc(check) or name, not message, message, time.monotonic() - start)

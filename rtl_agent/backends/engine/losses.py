@@ -97,7 +97,7 @@ LOSSES: Mapping[str, Loss] = {
 
 def find_loss(name: str) -> Loss:
     if name not in LOSSES:
-        raise EngineError(f"There is no loss {name!r}; there are {', '.join(LOSSES)}.")
+        raise EngineError(f"The loss {name!r} is not supported; use one of {', '.join(LOSSES)}.")
     return LOSSES[name]
 
 

@@ -47,11 +47,13 @@ def _check_one(example: Example, loss: Loss, model: ModelInfo) -> None:
     _check_tokens("tokens", example.tokens, model.vocabulary)
     missing = [name for name in ("target_tokens", *loss.arrays) if name not in example.inputs]
     if missing:
-        raise EngineError(f"the loss needs {missing[0]!r}; there are {', '.join(sorted(example.inputs)) or 'none'}.")
+        raise EngineError(
+            f"the loss needs {missing[0]!r}; the example has {', '.join(sorted(example.inputs)) or 'none'}."
+        )
     targets = example.inputs["target_tokens"]
     allowed = (1, 2) if loss.arrays == ("weights",) else (1,)
     if targets.ndim not in allowed or targets.shape[0] != length:
-        raise EngineError(f"target_tokens has shape {targets.shape}; it should have {length} rows, as the tokens.")
+        raise EngineError(f"target_tokens has shape {targets.shape}; it should have {length} rows, like the tokens.")
     _check_tokens("target_tokens", targets, model.vocabulary)
     for name in loss.arrays:
         if example.inputs[name].shape != targets.shape:

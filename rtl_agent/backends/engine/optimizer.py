@@ -1,4 +1,4 @@
-"""Adam with decoupled weight decay. Its state is plain tensors, so that a resumed run goes on bit for bit."""
+"""Adam with decoupled weight decay. Its state is plain tensors, so that a resumed run continues bit for bit."""
 
 from collections.abc import Mapping
 
@@ -24,7 +24,7 @@ class Optimizer:
         grads = [gradients[name] for name in names]
         norm = float(torch.linalg.vector_norm(torch.stack(torch._foreach_norm(grads))))
         if not norm < float("inf"):
-            raise EngineError("The gradient is not finite; the step was not taken and the weights are as before.")
+            raise EngineError("The gradient is not finite; the step was skipped and the weights are unchanged.")
         if 0 < adam.grad_clip_norm < norm:
             torch._foreach_mul_(grads, adam.grad_clip_norm / (norm + 1e-6))
         self.steps += 1

@@ -12,7 +12,7 @@ class TokenDecoder:
     def __init__(self, directory: Path) -> None:
         path = directory / "tokenizer.json"
         if not path.is_file():
-            raise EngineError(f"Stopping on text needs a tokenizer, and {directory} has no tokenizer.json.")
+            raise EngineError(f"Stopping on text needs a tokenizer, but {directory} has no tokenizer.json.")
         self._tokenizer = Tokenizer.from_file(str(path))
 
     def text(self, tokens: Sequence[int]) -> str:

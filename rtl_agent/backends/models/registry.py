@@ -62,8 +62,8 @@ def _own(name: str) -> Path:
     shipped = SHIPPED / short / "model.safetensors"
     if not shipped.is_file():
         raise EngineError(
-            f"The weights of {name} do not ship yet. `rtl-agent pretrain {short} --out DIR` makes them: put "
-            f"DIR/model.safetensors into {shipped.parent}."
+            f"The weights of {name} are not part of this package. `rtl-agent pretrain {short} --out DIR` makes them: "
+            f"put DIR/model.safetensors into {shipped.parent}."
         )
     parts = [json.dumps(config.to_json()).encode(), *(path.read_bytes() for path in _tokenizer_files())]
     parts.append(shipped.read_bytes())
@@ -79,7 +79,7 @@ def _complete(config: ModelConfig) -> ModelConfig:
         vocabulary = json.loads((TOKENIZER / "tokenizer.json").read_text(encoding="utf-8"))
         ending = json.loads((TOKENIZER / "tokenizer_config.json").read_text(encoding="utf-8"))["eos_token"]
     except OSError as error:
-        raise EngineError(f"The package's tokenizer is missing ({error.filename}): install it anew.") from None
+        raise EngineError(f"The package's tokenizer is missing ({error.filename}): reinstall rtl-agent.") from None
     added = {token["content"]: token["id"] for token in vocabulary["added_tokens"]}
     ids = [*vocabulary["model"]["vocab"].values(), *added.values()]
     return replace(config, vocabulary=max(ids) + 1, end_tokens=frozenset({added[ending]}))
@@ -101,8 +101,8 @@ def _assemble(directory: Path, config: ModelConfig, shipped: Path) -> None:
                 raise
     except OSError as error:
         raise EngineError(
-            f"The model directory {directory} could not be made: {error.strerror}. Set XDG_CACHE_HOME to a directory "
-            "with room."
+            f"The model directory {directory} could not be written: {error.strerror}. Set XDG_CACHE_HOME to a "
+            "directory with free space."
         ) from None
     finally:
         shutil.rmtree(beside, ignore_errors=True)

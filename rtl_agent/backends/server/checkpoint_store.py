@@ -63,15 +63,19 @@ class Checkpoint:
 def parse(path: str) -> Address:
     parts = path.removeprefix("tinker://").split("/")
     if not path.startswith("tinker://") or len(parts) != 3 or parts[1] not in KINDS:
-        raise EngineError(f"{path!r} is no checkpoint: expected tinker://RUN/weights/NAME or .../sampler_weights/NAME")
+        raise EngineError(
+            f"{path!r} is not a checkpoint path: expected tinker://RUN/weights/NAME or .../sampler_weights/NAME"
+        )
     return address(parts[0], "weights" if parts[1] == "weights" else "sampler_weights", parts[2])
 
 
 def address(run: str, kind: Kind, name: str) -> Address:
     if not NAME.fullmatch(name):
-        raise EngineError(f"{name!r} cannot name a checkpoint: use letters, digits and _ . = + -, no dot first")
+        raise EngineError(
+            f"{name!r} is not a valid checkpoint name: use letters, digits and _ . = + -, and do not begin with a dot"
+        )
     if not RUN.fullmatch(run):
-        raise EngineError(f"{run!r} is no training run")
+        raise EngineError(f"{run!r} is not the name of a training run")
     return Address(run, kind, name)
 
 
@@ -94,7 +98,7 @@ class CheckpointStore:
     ) -> None:
         folder = self._folder(where)
         if (folder / CURRENT).exists() and not overwrite:
-            raise EngineError(f"{where.path} exists already: choose another name, or pass overwrite=True to save_state")
+            raise EngineError(f"{where.path} already exists: choose another name, or pass overwrite=True to save_state")
         folder.mkdir(parents=True, exist_ok=True)
         _replace(self._state / record.run / "run.json", asdict(record))
         version = uuid.uuid4().hex

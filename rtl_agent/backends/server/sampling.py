@@ -85,10 +85,10 @@ def request_seeds(seed: int | None, count: int) -> list[int]:
 
 def _prompt(prompt: requests.Prompt, model: ModelInfo) -> list[int]:
     if any(chunk.type != "encoded_text" for chunk in prompt.chunks):
-        raise EngineError("the prompt has an image or audio chunk; this server takes text only")
+        raise EngineError("the prompt has an image or audio chunk; only text is supported")
     tokens = [token for chunk in prompt.chunks for token in chunk.tokens]
     if not tokens:
-        raise EngineError("the prompt is empty: at least one token is needed to sample after")
+        raise EngineError("the prompt is empty: it needs at least one token")
     check_prompt_tokens(tokens, model)
     return tokens
 

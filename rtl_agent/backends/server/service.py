@@ -42,8 +42,8 @@ class Service:
         run = self.runs.get(model_id)
         if run is None:
             raise not_found(
-                f"this server trains no model {model_id}: it was unloaded, its client ended, or the server is new. "
-                "Load the last checkpoint with create_training_client_from_state_with_optimizer."
+                f"this server is not training {model_id}: it was unloaded, its client's session ended, or the server "
+                "was restarted. Load the last checkpoint with create_training_client_from_state_with_optimizer."
             )
         self.sessions.hear(run.session_id)
         return run
@@ -55,14 +55,14 @@ class Service:
         if future := self.futures.find(request_id):
             return future
         if run_id in self.runs:
-            raise bad_request(f"session {body.session_id} has created model {body.model_seq_id} before")
+            raise bad_request(f"session {body.session_id} has already created model {body.model_seq_id}")
         queue = TrainingQueue(name=f"train-{body.model_seq_id}", first=0)
         return self.futures.start(request_id, body.session_id, self._create_model(run_id, body, queue))
 
     async def _create_model(self, run_id: str, body: CreateModel, queue: TrainingQueue) -> Payload:
         fields = body.lora_config
         if body.optimizer_config.type != "adamw":
-            raise EngineError(f"this server has no optimizer {body.optimizer_config.type!r}; it has AdamW")
+            raise EngineError(f"the optimizer {body.optimizer_config.type!r} is not supported; use adamw")
         seed = fields.seed if fields.seed is not None else time.time_ns() % 2**31
         lora = Lora(fields.rank, seed, fields.train_mlp, fields.train_attn, fields.train_unembed)
         try:
@@ -138,7 +138,7 @@ class Service:
         directory = self.checkpoints.directory(where)
         record = self.checkpoints.record(where.run)
         if record is None:
-            raise EngineError(f"{path} has lost its run.json; save the checkpoint again")
+            raise EngineError(f"{path} has no run.json any longer; save the checkpoint again")
         trained = record.base
         return SamplingSession(
             sampler_id, session_id, trained, path, load=lambda: self.engine.load_snapshot(trained, directory)
@@ -162,12 +162,12 @@ class Service:
             try:
                 self._sweep()
             except Exception:
-                log.exception("what could be freed was not; the next sweep tries again")
+                log.exception("freeing what is no longer used failed; the next sweep will try again")
 
     def _sweep(self) -> None:
         self.futures.sweep(time.monotonic())
         for session_id in self.sessions.silent(time.monotonic()):
-            log.warning("session %s is silent: its models and samplers are freed", session_id)
+            log.warning("session %s sent no heartbeat: its models and samplers are freed", session_id)
             self.end_session(session_id)
 
     def close(self) -> None:

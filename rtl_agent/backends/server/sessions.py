@@ -40,8 +40,8 @@ class Sessions:
         session = self._sessions.get(session_id)
         if session is None:
             raise not_found(
-                f"this server knows no session {session_id}: the server was started anew, or it is another one. "
-                "Make a new ServiceClient and load the last checkpoint."
+                f"this server has no session {session_id}: the server was restarted, or it is another one. "
+                "Create a new ServiceClient and load the last checkpoint."
             )
         session.heard_at = time.monotonic()
         return session
@@ -94,8 +94,8 @@ class SamplingSessions:
         sampler = self._samplers.get(sampler_id)
         if sampler is None:
             raise not_found(
-                f"this server knows no sampler {sampler_id}: the server was started anew, or its client has ended. "
-                "Make a new sampling client from a saved path."
+                f"this server has no sampler {sampler_id}: the server was restarted, or the client's session "
+                "has ended. Create a new sampling client from a saved path."
             )
         return sampler
 
@@ -119,8 +119,8 @@ class SamplingSessions:
             if sampler.snapshot is None:
                 if sampler.load is None:
                     raise EngineError(
-                        f"sampler {sampler.id} was freed: the {self._kept} samplers a client used last are kept. "
-                        "Save weights by name with save_weights_for_sampler to sample from them at any time."
+                        f"sampler {sampler.id} was freed: only the last {self._kept} samplers that a client used are "
+                        "kept. Save weights by name with save_weights_for_sampler to sample from them at any time."
                     )
                 loop = asyncio.get_running_loop()
                 sampler.snapshot = await loop.run_in_executor(self._loader, sampler.load)

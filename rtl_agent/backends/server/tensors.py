@@ -60,7 +60,7 @@ def _tokens(datum: pb.Datum, where: str) -> Ints:
     parts = []
     for chunk in datum.model_input:
         if not chunk.HasField("encoded_text"):
-            raise EngineError(f"{where} has an image or audio chunk; this server takes text only")
+            raise EngineError(f"{where} has an image or audio chunk; only text is supported")
         parts.append(_buffer(chunk.encoded_text.tokens, "<i4", f"{where}: model_input"))
     tokens = np.concatenate(parts) if parts else np.empty(0, np.int64)
     if not len(tokens):
@@ -71,7 +71,7 @@ def _tokens(datum: pb.Datum, where: str) -> Ints:
 def _array(tensor: pb.Tensor, where: str) -> NDArray[np.generic]:
     kind = DTYPES.get(tensor.dtype)
     if kind is None:
-        raise EngineError(f"{where} is of a type this server does not know ({tensor.dtype})")
+        raise EngineError(f"{where} has a data type that this server does not know ({tensor.dtype})")
     shape = tuple(tensor.shape)
     if any(size < 0 for size in shape):
         raise EngineError(f"{where} has the impossible shape {shape}")
@@ -108,7 +108,7 @@ def _from_csr(csr: pb.SparseCsr, kind: str, shape: tuple[int, ...], where: str) 
 
 def _buffer(data: bytes, kind: str, where: str) -> NDArray[np.generic]:
     if len(data) % np.dtype(kind).itemsize:
-        raise EngineError(f"{where} has {len(data)} bytes, which is no whole number of {kind} values")
+        raise EngineError(f"{where} has {len(data)} bytes, which is not a whole number of {kind} values")
     return np.frombuffer(data, kind)
 
 

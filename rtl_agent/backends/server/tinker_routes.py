@@ -96,11 +96,11 @@ class ClientRoutes:
         if future is None:
             if self._service.sessions.was_known(request_id.split(":")[0]):
                 raise RequestError(
-                    410, f"the result of {request_id} was retrieved before, cancelled or kept for too long"
+                    410, f"the result of {request_id} was already retrieved, was cancelled, or has expired"
                 )
             raise not_found(
-                f"this server has no request {request_id}: the server was started anew and what it computed is gone. "
-                "Make a new ServiceClient and load the last checkpoint."
+                f"this server has no request {request_id}: the server was restarted, and its results are lost. "
+                "Create a new ServiceClient and load the last checkpoint."
             )
         self._service.sessions.hear(future.session_id)
         answer = await self._service.futures.wait(future)
@@ -159,7 +159,9 @@ class TrainingRoutes:
         try:
             message.ParseFromString(await request.read())
         except DecodeError as error:
-            raise bad_request("the body is no ForwardBackwardRequest in protobuf, as SDKs since 0.25 send") from error
+            raise bad_request(
+                "the body is not a ForwardBackwardRequest in protobuf, as SDKs since 0.25 send"
+            ) from error
         run = self._service.run(message.model_id)
         return future_created(self._service.train(run, message.seq_id or None, partial(run.forward_backward, message)))
 

@@ -61,7 +61,7 @@ class TrainingQueue:
         if sequence_id is None:
             sequence_id = self._next
         if sequence_id < self._next or sequence_id in self._early:
-            raise bad_request(f"sequence id {sequence_id} was used before; the next one is {self._next}")
+            raise bad_request(f"sequence id {sequence_id} was already used; the next one is {self._next}")
         self._waiting.add(done)
         done.add_done_callback(self._waiting.discard)
         self._early[sequence_id] = enqueue
@@ -90,7 +90,7 @@ class TrainingQueue:
             self._gap.cancel()
         self._early.clear()
         for done in list(self._waiting):
-            done.set_exception(EngineError("the model was unloaded before this request had its turn"))
+            done.set_exception(EngineError("the model was unloaded before this request could run"))
         self._thread.shutdown(wait=False, cancel_futures=True)
         closing = ThreadPoolExecutor(1, thread_name_prefix="closing")
 
@@ -129,7 +129,7 @@ class TrainingRun:
 
     def forward_backward(self, request: pb.ForwardBackwardRequest) -> Payload:
         if request.loss_fn not in LOSSES:
-            raise EngineError(f"this server has no loss {request.loss_fn!r}; it has {', '.join(LOSSES)}")
+            raise EngineError(f"the loss {request.loss_fn!r} is not supported; use one of {', '.join(LOSSES)}")
         loss = LOSSES[LOSSES.index(request.loss_fn)]
         batch = tensors.examples(request, self.info)
         config = tensors.loss_config(request)
@@ -138,7 +138,7 @@ class TrainingRun:
 
     def optim_step(self, fields: AdamFields) -> Payload:
         if fields.type != "adamw":
-            raise EngineError(f"this server has no optimizer {fields.type!r}; it has AdamW")
+            raise EngineError(f"the optimizer {fields.type!r} is not supported; use adamw")
         adam = Adam(
             fields.learning_rate, fields.beta1, fields.beta2, fields.eps, fields.weight_decay, fields.grad_clip_norm
         )
@@ -162,7 +162,7 @@ class TrainingRun:
     def load(self, request: LoadWeights) -> Payload:
         where = parse(request.path)
         if request.optimizer and where.kind == "sampler_weights":
-            raise EngineError(f"{request.path} was saved to sample and has no optimizer state; save_state has")
+            raise EngineError(f"{request.path} was saved for sampling, without optimizer state; use one of save_state")
         self.model.load(self.checkpoints.directory(where), optimizer=request.optimizer)
         return json_payload({"path": request.path, "model_id": self.id})
 

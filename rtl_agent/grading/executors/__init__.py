@@ -6,17 +6,18 @@ what every executor must do.
 
 from typing import Protocol
 
-from rtl_agent.grading.executors.job import Executor, ExecutorFault, GradeJob
+from rtl_agent.grading.executors.executor import Executor, ExecutorFault
 from rtl_agent.grading.executors.local import LocalExecutor
 from rtl_agent.grading.executors.ray_executor import RayExecutor
-from rtl_agent.grading.paths import Path
+from rtl_agent.grading.job import GradeJob
+from rtl_agent.grading.simulation import SimulationMode
 from rtl_agent.registry import Registry
 
 
 class MakeExecutor(Protocol):
     """Makes an executor that runs `jobs` at a time; None: as many as it finds fit."""
 
-    def __call__(self, *, jobs: int | None, timeout_seconds: float, path: Path) -> Executor: ...
+    def __call__(self, *, jobs: int | None, timeout_seconds: float, path: SimulationMode) -> Executor: ...
 
 
 EXECUTORS: Registry[MakeExecutor] = Registry(

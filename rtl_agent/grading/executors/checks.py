@@ -11,9 +11,9 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 
-from rtl_agent.grading.executors.job import Executor, GradeJob
+from rtl_agent.grading.executors.executor import Executor
 from rtl_agent.grading.grade import Grade, Outcome
-from rtl_agent.grading.seed import job_seed
+from rtl_agent.grading.job import GradeJob, job_seed
 from rtl_agent.grading.submission import submit
 from rtl_agent.problems import Problem, load_problems
 

@@ -4,12 +4,13 @@ import asyncio
 import os
 from collections.abc import Mapping
 
-from rtl_agent.grading.executors.fingerprint import grading_version
-from rtl_agent.grading.executors.job import ExecutorFault, GradeJob, error_grade
-from rtl_agent.grading.executors.judge import Judge
+from rtl_agent.grading.cache_key import grading_version
+from rtl_agent.grading.executors.executor import ExecutorFault
 from rtl_agent.grading.grade import Grade
-from rtl_agent.grading.paths import Path
+from rtl_agent.grading.job import GradeJob, error_grade
+from rtl_agent.grading.pipeline import GradePipeline
 from rtl_agent.grading.reward_terms import RewardTermFault
+from rtl_agent.grading.simulation import SimulationMode
 from rtl_agent.problems import CocotbVersion
 from rtl_agent.sandbox import Sandbox, SandboxError, make_sandbox
 from rtl_agent.toolchain import Toolchain, ToolMissing, find_toolchain
@@ -26,7 +27,7 @@ class LocalExecutor:
         *,
         jobs: int | None = None,
         timeout_seconds: float = 120.0,
-        path: Path = Path.AUTO,
+        path: SimulationMode = SimulationMode.AUTO,
         sandbox: Sandbox | None = None,
         toolchain: Toolchain | None = None,
     ) -> None:
@@ -35,7 +36,7 @@ class LocalExecutor:
         self._toolchain.tool("iverilog")
         # Each job may hold a fresh box and a warm one of either cocotb generation; one more is the interface checker's.
         sandbox = sandbox or make_sandbox(3 * jobs + 1)
-        self._judge = Judge(sandbox, self._toolchain, jobs=jobs, timeout_seconds=timeout_seconds, path=path)
+        self._pipeline = GradePipeline(sandbox, self._toolchain, jobs=jobs, timeout_seconds=timeout_seconds, path=path)
         self._turns = asyncio.Semaphore(jobs)
         self._fingerprints: dict[CocotbVersion, Mapping[str, str]] = {}
 
@@ -53,10 +54,10 @@ class LocalExecutor:
         for _ in range(_TRIES):
             try:
                 async with self._turns:
-                    return await self._judge.judge(job)
+                    return await self._pipeline.judge(job)
             except FAULTS as error:
                 fault = error
         return error_grade(job, f"{type(fault).__name__}: {fault}")
 
     async def aclose(self) -> None:
-        await self._judge.aclose()
+        await self._pipeline.aclose()

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 
-from rtl_agent.grading.executors.job import ExecutorFault, GradeJob, error_grade
+from rtl_agent.grading.executors.executor import ExecutorFault
 from rtl_agent.grading.executors.ray_pool import Worker, WorkerPool
 from rtl_agent.grading.executors.ray_worker import import_ray
 from rtl_agent.grading.grade import Grade, Outcome
-from rtl_agent.grading.paths import Path
+from rtl_agent.grading.job import GradeJob, error_grade
+from rtl_agent.grading.simulation import SimulationMode
 from rtl_agent.problems import CocotbVersion
 
 _log = logging.getLogger(__name__)
@@ -27,7 +28,7 @@ class RayExecutor:
         *,
         jobs: int | None = None,
         timeout_seconds: float = 120.0,
-        path: Path = Path.AUTO,
+        path: SimulationMode = SimulationMode.AUTO,
         patience_seconds: float = 60.0,
     ) -> None:
         """`address` is the cluster's; None: $RAY_ADDRESS, or the one of this machine, or a new one just for us.

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from rtl_agent.grading.executors.job import ExecutorFault
+from rtl_agent.grading.executors.executor import ExecutorFault
 from rtl_agent.grading.executors.ray_worker import Fingerprints, RayWorker
-from rtl_agent.grading.paths import Path
+from rtl_agent.grading.simulation import SimulationMode
 
 _log = logging.getLogger(__name__)
 _SURVEY_SECONDS = 2.0
@@ -30,7 +30,13 @@ class WorkerPool:
     """Every node has to have the same tools: a grade must not depend on where it was made."""
 
     def __init__(
-        self, ray: ModuleType, *, most: int | None, timeout_seconds: float, path: Path, patience_seconds: float
+        self,
+        ray: ModuleType,
+        *,
+        most: int | None,
+        timeout_seconds: float,
+        path: SimulationMode,
+        patience_seconds: float,
     ) -> None:
         self.fingerprints: Fingerprints | None = None
         self._ray = ray

@@ -4,10 +4,11 @@ import os
 from collections.abc import Mapping
 from types import ModuleType
 
-from rtl_agent.grading.executors.job import ExecutorFault, GradeJob
+from rtl_agent.grading.executors.executor import ExecutorFault
 from rtl_agent.grading.executors.local import FAULTS, LocalExecutor
 from rtl_agent.grading.grade import Grade
-from rtl_agent.grading.paths import Path
+from rtl_agent.grading.job import GradeJob
+from rtl_agent.grading.simulation import SimulationMode
 from rtl_agent.problems import CocotbVersion
 
 Fingerprints = dict[CocotbVersion, Mapping[str, str]]
@@ -28,7 +29,7 @@ class RayWorker:
     """Made an actor by the pool. An exception's type may not survive the way back, so faults travel as text."""
 
     def __init__(self, timeout_seconds: float, path: str) -> None:
-        self._timeout_seconds, self._path = timeout_seconds, Path(path)
+        self._timeout_seconds, self._path = timeout_seconds, SimulationMode(path)
         self._executor: LocalExecutor | None = None
 
     async def open(self) -> Fingerprints | str:

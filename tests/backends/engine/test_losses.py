@@ -157,5 +157,5 @@ def test_a_setting_the_loss_does_not_have_is_refused(engine: Qwen3Engine, small:
     model = engine.create(small, Lora(rank=4))
     with pytest.raises(EngineError, match=r"'ppo' has no setting 'beta' \(it has: clip_low_threshold"):
         model.forward_backward(_policy_examples(mask=False), "ppo", {"beta": 1.0})
-    with pytest.raises(EngineError, match="no loss 'gspo'; there are cross_entropy"):
+    with pytest.raises(EngineError, match="The loss 'gspo' is not supported; use one of cross_entropy"):
         model.forward_backward(_policy_examples(mask=False), "gspo", {})  # type: ignore[arg-type]  # what is tested

@@ -58,7 +58,7 @@ def test_a_directory_that_is_no_model_says_what_is_missing(small: str, tmp_path:
     with pytest.raises(EngineError, match=r"no model.safetensors"):
         read_base("x", tmp_path, CPU)
     (tmp_path / "config.json").write_text(json.dumps(fields | {"model_type": "llama"}))
-    with pytest.raises(EngineError, match="'llama' model; this engine runs 'qwen3' only"):
+    with pytest.raises(EngineError, match="'llama' model; the qwen3 engine runs 'qwen3' only"):
         read_base("x", tmp_path, CPU)
     (tmp_path / "config.json").write_text(json.dumps(fields | {"hidden_size": 64}))
     (tmp_path / "model.safetensors").write_bytes((Path(small) / "model.safetensors").read_bytes())

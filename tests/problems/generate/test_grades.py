@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from rtl_agent.grading import Grade, Grader, Outcome, Path, StageName, submit
-from rtl_agent.grading.plain import plain_file
+from rtl_agent.grading import Grade, Grader, Outcome, SimulationMode, StageName, submit
+from rtl_agent.grading.harness_python import plain_file
 from rtl_agent.problems.generate import (
     HELD_OUT_WHOLE,
     TRAINED,
@@ -31,8 +31,8 @@ def interface_of(graded: Grade) -> tuple[bool | None, str]:
 
 
 @pytest.mark.parametrize("family", [*TRAINED, *HELD_OUT_WHOLE])
-async def test_the_reference_passes_and_near_misses_fail(graders: dict[Path, Grader], family: str) -> None:
-    grader = graders[Path.FAST]
+async def test_the_reference_passes_and_near_misses_fail(graders: dict[SimulationMode, Grader], family: str) -> None:
+    grader = graders[SimulationMode.FAST]
     first, second = instances(21, 2, families=[family], split="held-out")
     for instance in (first, second):
         reference, habit = await asyncio.gather(
@@ -48,31 +48,31 @@ async def test_the_reference_passes_and_near_misses_fail(graders: dict[Path, Gra
             assert graded.outcome is (Outcome.PASSED if mutant.may_be_equivalent else Outcome.FAILED), mutant.name
 
 
-async def test_renamed_and_missing_ports_are_named(graders: dict[Path, Grader]) -> None:
+async def test_renamed_and_missing_ports_are_named(graders: dict[SimulationMode, Grader]) -> None:
     (instance,) = instances(22, 1, families=["counter"])
     designs = {mutant.name: mutant.design for mutant in mutants(instance)}
     count = instance.spec["count"]
     for name in ("renamed_output", "missing_output"):
-        graded = await grade(graders[Path.FAST], instance, designs[name])
+        graded = await grade(graders[SimulationMode.FAST], instance, designs[name])
         assert graded.outcome is Outcome.FAILED
         assert re.search(rf"`{count}\b", " ".join(graded.reasons))
-    module = await grade(graders[Path.FAST], instance, designs["renamed_module"])
+    module = await grade(graders[SimulationMode.FAST], instance, designs["renamed_module"])
     assert module.outcome is Outcome.FAILED
 
 
-async def test_outputs_that_are_never_driven_fail(graders: dict[Path, Grader]) -> None:
+async def test_outputs_that_are_never_driven_fail(graders: dict[SimulationMode, Grader]) -> None:
     (instance,) = instances(23, 1, families=["parity"])
     header, _, _ = instance.reference.partition("  assign")
-    graded = await grade(graders[Path.FAST], instance, f"{header}endmodule\n")
+    graded = await grade(graders[SimulationMode.FAST], instance, f"{header}endmodule\n")
     assert graded.outcome is Outcome.FAILED
     assert any("got z" in reason or "got Z" in reason for reason in graded.reasons)
 
 
-async def test_the_exact_path_agrees(graders: dict[Path, Grader]) -> None:
+async def test_the_exact_path_agrees(graders: dict[SimulationMode, Grader]) -> None:
     (instance,) = instances(24, 1, families=["edge_detector"])
     wrong = next(mutant for mutant in mutants(instance) if mutant.name == "wrong_reset_kind")
-    reference = await grade(graders[Path.EXACT], instance, instance.reference)
-    mutated = await grade(graders[Path.EXACT], instance, wrong.design)
+    reference = await grade(graders[SimulationMode.EXACT], instance, instance.reference)
+    mutated = await grade(graders[SimulationMode.EXACT], instance, wrong.design)
     assert (reference.outcome, mutated.outcome) == (Outcome.PASSED, Outcome.FAILED)
 
 

@@ -19,7 +19,7 @@ def _rest(subject: Subject) -> tinker.RestClient:
 
 
 async def check_checkpoint_with_optimizer(subject: Subject) -> None:
-    """Saved with optimizer state and loaded, training goes on exactly as without the interruption."""
+    """Saved with optimizer state and loaded, training continues exactly as if never interrupted."""
     model = await subject.trained(3)
     saved = await (await model.save_state_async("with-optimizer"))
     expect(saved.path.startswith("tinker://"), f"the path is {saved.path}")
@@ -31,7 +31,7 @@ async def check_checkpoint_with_optimizer(subject: Subject) -> None:
 
 
 async def check_checkpoint_without_optimizer(subject: Subject) -> None:
-    """Loaded without optimizer state, weights are the same and Adam begins anew."""
+    """Loaded without optimizer state, weights are the same and Adam starts afresh."""
     model = await subject.trained(3)
     saved = await (await model.save_state_async("without-optimizer"))
     loaded = await subject.service.create_training_client_from_state_async(saved.path)
@@ -43,7 +43,7 @@ async def check_checkpoint_without_optimizer(subject: Subject) -> None:
 
 
 async def check_a_checkpoint_is_a_copy(subject: Subject) -> None:
-    """What was saved does not change when training goes on."""
+    """What was saved does not change when training continues."""
     model = await subject.trained()
     before = await logprobs_of(model)
     saved = await (await model.save_state_async("copy"))

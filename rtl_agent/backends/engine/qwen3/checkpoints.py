@@ -71,8 +71,8 @@ def _write(directory: Path, files: Mapping[str, bytes]) -> None:
     except OSError as error:
         shutil.rmtree(beside, ignore_errors=True)
         raise EngineError(
-            f"The checkpoint {directory} could not be written: {error.strerror}. Nothing of it was kept; make room "
-            "or choose another place, and save again."
+            f"The checkpoint {directory} could not be written: {error.strerror}. Nothing of it was kept; free some "
+            "space or choose another place, and save again."
         ) from None
 
 
@@ -110,7 +110,7 @@ def _about(directory: Path) -> dict[str, object]:
     except (OSError, ValueError) as error:
         raise EngineError(f"The checkpoint {directory} cannot be read: {error}.") from None
     if not isinstance(about, dict) or about.get("format") != FORMAT:
-        raise EngineError(f"The checkpoint {directory} is not of format {FORMAT}, the one this version reads.")
+        raise EngineError(f"The checkpoint {directory} does not have format {FORMAT}, the one that this version reads.")
     return about
 
 
@@ -163,4 +163,4 @@ def _fits(directory: Path, found: Mapping[str, torch.Tensor | None], wanted: Wei
     for name, value in wanted.items():
         have = found.get(name)
         if have is None or have.shape != value.shape:
-            raise EngineError(f"The checkpoint {directory} does not fit: {name!r} is missing or of another shape.")
+            raise EngineError(f"The checkpoint {directory} does not fit: {name!r} is missing or has another shape.")

@@ -60,17 +60,19 @@ def read_config(directory: Path) -> ModelConfig:
     try:
         fields = json.loads(path.read_text(encoding="utf-8"))
     except OSError:
-        raise EngineError(f"{directory} is no model directory: it has no readable config.json.") from None
+        raise EngineError(f"{directory} is not a model directory: it has no readable config.json.") from None
     except ValueError as error:
-        raise EngineError(f"{path} is not JSON: {error}.") from None
+        raise EngineError(f"{path} is not valid JSON: {error}.") from None
     if fields.get("model_type") != "qwen3":
-        raise EngineError(f"{path} describes a {fields.get('model_type')!r} model; this engine runs 'qwen3' only.")
+        raise EngineError(f"{path} describes a {fields.get('model_type')!r} model; the qwen3 engine runs 'qwen3' only.")
     if fields.get("attention_bias") or fields.get("use_sliding_window"):
-        raise EngineError(f"{path} asks for attention biases or a sliding window, which this engine does not have.")
+        raise EngineError(
+            f"{path} asks for attention biases or a sliding window, which the qwen3 engine does not support."
+        )
     try:
         return _config(fields)
     except KeyError as error:
-        raise EngineError(f"{path} does not say {error}.") from None
+        raise EngineError(f"{path} has no {error}.") from None
 
 
 def _config(fields: Mapping[str, object]) -> ModelConfig:
@@ -80,7 +82,9 @@ def _config(fields: Mapping[str, object]) -> ModelConfig:
     # transformers 5 keeps rope in a dictionary of its own, earlier ones beside the rest.
     rope = cast(Mapping[str, object], fields.get("rope_parameters") or fields.get("rope_scaling") or {})
     if rope.get("rope_type", rope.get("type", "default")) != "default":
-        raise EngineError(f"This engine does not stretch positions ({rope.get('rope_type', rope.get('type'))!r} rope).")
+        raise EngineError(
+            f"The qwen3 engine does not support scaled positions ({rope.get('rope_type', rope.get('type'))!r} rope)."
+        )
     heads = number("num_attention_heads")
     ends = fields.get("eos_token_id")
     return ModelConfig(

@@ -28,10 +28,10 @@ class Qwen3Engine:
 
     def __init__(self, models: Sequence[str] = OWN, *, device: str = "cpu", threads: int = 1) -> None:
         if device.partition(":")[0] not in ("cpu", "cuda"):
-            raise EngineError(f"There is no device {device!r}; there are cpu and cuda.")
+            raise EngineError(f"The device {device!r} is not supported; use cpu or cuda.")
         kind = torch.device(device)
         if kind.type == "cuda" and not torch.cuda.is_available():
-            raise EngineError("device is cuda, and torch finds no GPU here; use cpu.")
+            raise EngineError("The device is cuda, but torch finds no GPU on this machine; use cpu.")
         torch.set_num_threads(threads)
         self._device = kind
         self._offered = list(models)

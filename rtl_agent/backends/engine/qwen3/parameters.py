@@ -19,13 +19,13 @@ class Parameters:
 
     def __init__(self, base: BaseModel, lora: Lora) -> None:
         if lora.rank < 0:
-            raise EngineError(f"A LoRA rank of {lora.rank} makes no sense; 0 trains every weight.")
+            raise EngineError(f"The LoRA rank is {lora.rank}; it must be at least 1, or 0 to train every weight.")
         self.base = base
         self.lora = lora
         self.scale = ALPHA / lora.rank if lora.rank else 0.0
         self.adapted = frozenset(_adapted(base.config.layers, lora)) if lora.rank else frozenset()
         if lora.rank and not self.adapted:
-            raise EngineError("Nothing to train: attention, MLP and unembedding are all switched off.")
+            raise EngineError("Nothing to train: attention, MLP and unembedding are all disabled.")
         self.values: Weights = _adapter(base, lora) if lora.rank else {n: w.clone() for n, w in base.weights.items()}
         for value in self.values.values():
             value.requires_grad_(True)

@@ -87,7 +87,7 @@ class SamplingBatch:
                 continue
             if not math.isfinite(logprobs[row]):
                 self._decoder.wipe(row)
-                self._leave(row).fail(EngineError("The model's logits are not finite numbers."))
+                self._leave(row).fail(EngineError("The model's logits are not finite."))
                 continue
             k = sequence.request.topk_logprobs
             sequence.append(token, logprobs[row], best(sampled.logprobs[row : row + 1], k) if k else [])

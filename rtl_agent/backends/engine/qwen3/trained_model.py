@@ -66,7 +66,7 @@ class Qwen3TrainedModel:
         total = by_token.sum()
         value = float(total.detach())
         if not math.isfinite(value):
-            raise EngineError(f"The loss is {value}; not finite, so the gradients are as they were before this call.")
+            raise EngineError(f"The loss is not finite ({value}); the gradients are as they were before this call.")
         if total.requires_grad:
             total.backward()  # type: ignore[no-untyped-call]  # torch leaves it so
         rows = by_target.detach().cpu().numpy()

@@ -58,7 +58,7 @@ def read_weights(directory: Path, config: ModelConfig, device: torch.device) -> 
     weights: Weights = {}
     for name, shape in shapes(config):
         if name not in found:
-            raise EngineError(f"{directory} has no weight {name!r}, which its config.json asks for.")
+            raise EngineError(f"{directory} has no weight {name!r}, which its config.json requires.")
         if found[name].shape != shape:
             raise EngineError(
                 f"Weight {name!r} in {directory} has shape {tuple(found[name].shape)}; config.json says {shape}."

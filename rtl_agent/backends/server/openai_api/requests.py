@@ -88,7 +88,7 @@ class TextRequest(Body):
         if "" in self.stops:
             raise bad_request("an empty text cannot be a stop", param="stop")
         if len(self.stops) > MOST_STOPS:
-            raise bad_request(f"there are {len(self.stops)} stops; {MOST_STOPS} are the most", param="stop")
+            raise bad_request(f"`stop` has {len(self.stops)} texts; at most {MOST_STOPS} are allowed", param="stop")
 
 
 class CompletionRequest(TextRequest):
@@ -128,11 +128,11 @@ class CompletionRequest(TextRequest):
                 param="prompt",
             )
         if not given or not all(given):
-            raise bad_request("`prompt` is empty: at least one token is needed to sample after", param="prompt")
+            raise bad_request("`prompt` is empty: it needs at least one token", param="prompt")
         if len(given) * self.choices > MOST_CHOICES:
             raise bad_request(
                 f"{len(given)} prompts with n = {self.choices} make {len(given) * self.choices} choices; "
-                f"{MOST_CHOICES} are the most in one request",
+                f"one request may have at most {MOST_CHOICES}",
                 param="prompt",
             )
         return given
@@ -159,9 +159,7 @@ class ChatMessage(Body):
     def text(self) -> str:
         if isinstance(self.content, list):
             if any(part.type != "text" for part in self.content):
-                raise bad_request(
-                    "a message has a part that is not text; this server takes text only", param="messages"
-                )
+                raise bad_request("a message has a part that is not text; only text is supported", param="messages")
             return "".join(part.text for part in self.content)
         return self.content or ""
 

@@ -1,23 +1,11 @@
 """What an executor is to the grader: it takes a job, waits for a turn, and gives a grade back."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
-from rtl_agent.grading.grade import Grade, Outcome
-from rtl_agent.grading.submission import Submission
-from rtl_agent.problems import CocotbVersion, Problem
-
-
-@dataclass(frozen=True)
-class GradeJob:
-    """All that a judge needs, as data that can be sent to another machine. It has no weights: rewards come after."""
-
-    problem: Problem
-    submission: Submission
-    seed: int
-    terms: tuple[str, ...] = ()  # reward terms to ask, by name
-    simulate: bool = True  # False: nothing rests on the tests, so the design is only compiled
+from rtl_agent.grading.grade import Grade
+from rtl_agent.grading.job import GradeJob
+from rtl_agent.problems import CocotbVersion
 
 
 class ExecutorFault(Exception):
@@ -41,7 +29,3 @@ class Executor(Protocol):
     async def aclose(self) -> None:
         """End everything that was started."""
         ...
-
-
-def error_grade(job: GradeJob, reason: str) -> Grade:
-    return Grade(job.problem.id, Outcome.ERROR, reasons=(reason,), seed=job.seed)

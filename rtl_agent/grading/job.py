@@ -1,4 +1,4 @@
-"""One seed per (problem, submission): the same text always meets the same stimulus.
+"""One piece of grading as data, and the seed of its stimulus: the same text always meets the same one.
 
 The probe derives a seed from it for each simulation of the job (`derived_seed`), so that a test which a harness repeats
 meets another stimulus each time.
@@ -6,9 +6,26 @@ meets another stimulus each time.
 
 import hashlib
 import json
+from dataclasses import dataclass
 
+from rtl_agent.grading.grade import Grade, Outcome
 from rtl_agent.grading.submission import Submission
 from rtl_agent.problems import Problem
+
+
+@dataclass(frozen=True)
+class GradeJob:
+    """All that a judge needs, as data that can be sent to another machine. It has no weights: rewards come after."""
+
+    problem: Problem
+    submission: Submission
+    seed: int
+    terms: tuple[str, ...] = ()  # reward terms to ask, by name
+    simulate: bool = True  # False: nothing rests on the tests, so the design is only compiled
+
+
+def error_grade(job: GradeJob, reason: str) -> Grade:
+    return Grade(job.problem.id, Outcome.ERROR, reasons=(reason,), seed=job.seed)
 
 
 def job_seed(problem: Problem, submission: Submission) -> int:

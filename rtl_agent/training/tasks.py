@@ -14,24 +14,24 @@ from rtl_agent.training.sources import ProblemSets
 
 
 @dataclass(frozen=True)
-class Classroom:
+class TrainingTasks:
     """Problems to learn from and sets of them to be tested on, and how they are asked."""
 
-    dataset: TaskSampler
+    sampler: TaskSampler
     tests: Mapping[str, tuple[Problem, ...]]
     template: ProblemGroupBuilder
     grader: Grader
     left_out: tuple[str, ...] = ()
 
     def batch(self, step: int) -> Sequence[Problem]:
-        return self.dataset.batch(step)
+        return self.sampler.batch(step)
 
     def spare(self, step: int) -> Sequence[Problem]:
         """Other problems for a step, in an order of its own: at most as many as the step has already."""
         taken = {problem.id for problem in self.batch(step)}
-        others = [problem for problem in self.dataset.problems if problem.id not in taken]
-        random.Random(f"{self.dataset.seed}/{step}/spare").shuffle(others)
-        return others[: self.dataset.batch_size]
+        others = [problem for problem in self.sampler.problems if problem.id not in taken]
+        random.Random(f"{self.sampler.seed}/{step}/spare").shuffle(others)
+        return others[: self.sampler.batch_size]
 
     def builder(self, problem: Problem, count: int) -> ProblemGroupBuilder:
         return replace(self.template, problem=problem, group_size=count)
@@ -49,7 +49,7 @@ class Classroom:
         return {name: value - before[name] for name, value in self.counters().items()}
 
 
-def open_classroom(config: Config, sets: ProblemSets, renderer_name: str, grader: Grader, context: int) -> Classroom:
+def open_tasks(config: Config, sets: ProblemSets, renderer_name: str, grader: Grader, context: int) -> TrainingTasks:
     """Everything that can be asked of a model with so long a context."""
     if not sets.train:
         raise BadConfig("no problem is left to learn from: all are of held-out families (heldout=false trains on them)")
@@ -65,5 +65,5 @@ def open_classroom(config: Config, sets: ProblemSets, renderer_name: str, grader
         kept, more = fitting(problems, lambda problem: replace(template, problem=problem))
         tests[name] = tuple(kept)
         too_long += more
-    dataset = TaskSampler(tuple(train), config.optim.batch_size, seed=config.run.seed, epochs=config.optim.epochs)
-    return Classroom(dataset, tests, template, grader, (*sets.left_out, *too_long))
+    sampler = TaskSampler(tuple(train), config.optim.batch_size, seed=config.run.seed, epochs=config.optim.epochs)
+    return TrainingTasks(sampler, tests, template, grader, (*sets.left_out, *too_long))

@@ -1,15 +1,55 @@
-"""Which harnesses need no pytest session: one file of functions, with parametrize marks at most."""
+"""What can be said of a harness by reading its commands and its Python, without running either.
+
+Whether a service runs pytest, whether its tests start a simulation or depend on chance, whether wave files matter to
+it, and whether its file is so plain that calling its functions is all that pytest would do.
+"""
 
 import ast
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from pathlib import PurePosixPath
 
 from rtl_agent.problems import Problem, Service
 
+_CHANCE = re.compile(r"\b(random|secrets|uuid|urandom|time|datetime|hash|id|numpy|np)\b")
+_WAVES = re.compile(r"\.(fst|vcd)\b")
 _FLAGS = re.compile(r"-[svq]+|--log-cli-level=\w+|--color=\w+")
 _CONFIGURATION = ("conftest.py", "pytest.ini", "tox.ini", "setup.cfg", "pyproject.toml", ".pytest.ini")
 _FIXTURES = re.compile(r"^(setup|teardown)_(module|function|method|class)$|^pytest")
+
+
+def uses_pytest(service: Service) -> bool:
+    return any("pytest" in word for word in service.argv)
+
+
+def runs_python(service: Service) -> bool:
+    return any("pytest" in word or "python" in word for word in service.argv)
+
+
+def simulates(problem: Problem, service: Service) -> bool:
+    """Whether the Python files that a service's command names start cocotb's runner."""
+    return "get_runner" in named_text(problem, service)
+
+
+def depends_on_chance(problem: Problem, service: Service) -> bool:
+    """Whether the items of a service may differ from job to job: what it runs draws numbers, looks at the clock, or
+    imports other files of the harness, which may."""
+    text = named_text(problem, service)
+    own = {PurePosixPath(path).stem for path in problem.harness.files if path.endswith(".py")}
+    imported = set(re.findall(r"\bimport\s+(\w+)|\bfrom\s+(\w+)", text))
+    return bool(_CHANCE.search(text)) or any(name in own for pair in imported for name in pair) or not text
+
+
+def named_text(problem: Problem, service: Service) -> str:
+    """The Python files that a service's command names."""
+    named = re.findall(r"/src/(\S+?\.py)", " ".join(service.argv))
+    return "\n".join(problem.harness.files.get(f"src/{name}", "") for name in named)
+
+
+def handles_waves(problem: Problem) -> bool:
+    """Whether the harness moves or reads wave files, so that they must be there."""
+    return any(_WAVES.search(text) for path, text in problem.harness.files.items() if path.endswith(".py"))
 
 
 def pytest_command(service: Service) -> list[str] | None:

@@ -4,30 +4,32 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rtl_agent.grading.exact import ServiceRun
-from rtl_agent.grading.executors.job import GradeJob
 from rtl_agent.grading.grade import Diagnostic, Grade, Outcome, Stage, StageName
-from rtl_agent.grading.interface_stage import InterfaceStage
-from rtl_agent.grading.paths import Judged, Path, Paths
+from rtl_agent.grading.interface import ExpectedInterface, InterfaceChecker, expected_interface
+from rtl_agent.grading.job import GradeJob
 from rtl_agent.grading.reward_terms import JudgedSubmission, measure
+from rtl_agent.grading.services import ServiceRun
+from rtl_agent.grading.simulation import Simulated, Simulation, SimulationMode
+from rtl_agent.grading.submission import Submission
 from rtl_agent.grading.syntax import SyntaxReport
+from rtl_agent.problems import CocotbVersion, Harness, Problem
 from rtl_agent.sandbox import Sandbox
 from rtl_agent.toolchain import Toolchain
 
 
-class Judge:
+class GradePipeline:
     """Holds the boxes that outlive a job: the interface checker's, and the warm ones of the fast path."""
 
     def __init__(
-        self, sandbox: Sandbox, toolchain: Toolchain, *, jobs: int, timeout_seconds: float, path: Path
+        self, sandbox: Sandbox, toolchain: Toolchain, *, jobs: int, timeout_seconds: float, path: SimulationMode
     ) -> None:
         self._sandbox = sandbox
         self._toolchain = toolchain
-        self._paths = Paths(sandbox, toolchain, jobs=jobs, timeout_seconds=timeout_seconds, path=path)
+        self._simulation = Simulation(sandbox, toolchain, jobs=jobs, timeout_seconds=timeout_seconds, path=path)
         self._interface = InterfaceStage(sandbox, toolchain)
 
     async def aclose(self) -> None:
-        await self._paths.aclose()
+        await self._simulation.aclose()
         await self._interface.aclose()
 
     async def judge(self, job: GradeJob) -> Grade:
@@ -36,10 +38,10 @@ class Judge:
         interface, slang = await self._interface.check(problem, submission)
         checked = time.perf_counter()
         if job.simulate:
-            judged = await self._paths.judge(problem, submission, job.seed)
+            judged = await self._simulation.judge(problem, submission, job.seed)
         else:
-            compiled = await self._paths.compile(problem, submission)
-            judged = Judged((), compiled, Path.EXACT, "no weight on tests: nothing was simulated")
+            compiled = await self._simulation.compile(problem, submission)
+            judged = Simulated((), compiled, SimulationMode.EXACT, "no weight on tests: nothing was simulated")
         runs, compiled = judged.runs, judged.syntax
         syntax = _syntax_stage(compiled, runs)
         tests = _tests_stage(runs)
@@ -93,3 +95,38 @@ def _tests_stage(runs: Sequence[ServiceRun]) -> Stage:
     passed = all(run.verdict.passed for run in runs)
     score = sum(run.verdict.score for run in runs) / len(runs)
     return Stage(StageName.TESTS, passed, score, tuple(reason for run in runs for reason in run.verdict.reasons))
+
+
+class InterfaceStage:
+    """Informs and rewards, never decides the outcome.
+
+    It remembers what each harness expects: reading that takes longer than checking a design.
+    """
+
+    def __init__(self, sandbox: Sandbox, toolchain: Toolchain) -> None:
+        cocotb_version = CocotbVersion.V2  # the environment that has pyslang
+        self._checker = InterfaceChecker(
+            sandbox, toolchain.mounts(cocotb_version), toolchain.harness(cocotb_version).executable
+        )
+        self._expected: dict[str, tuple[Harness, tuple[ExpectedInterface, ...]]] = {}
+
+    async def check(self, problem: Problem, submission: Submission) -> tuple[Stage, tuple[Diagnostic, ...]]:
+        """The stage, and what slang has to say of the files."""
+        report = await self._checker.check(self._expected_of(problem), submission.workspace(problem))
+        share = report.matched / report.expected if report.expected else 0.0
+        notes = report.differences or ((report.note,) if report.note else ())
+        diagnostics = tuple(
+            Diagnostic("slang", found.severity, found.file, found.line, found.message, found.column)
+            for found in report.diagnostics
+        )
+        return Stage(StageName.INTERFACE, report.valid, share, notes), diagnostics
+
+    async def aclose(self) -> None:
+        await self._checker.aclose()
+
+    def _expected_of(self, problem: Problem) -> tuple[ExpectedInterface, ...]:
+        harness, expected = self._expected.get(problem.id, (None, ()))
+        if harness is not problem.harness:
+            expected = expected_interface(problem.harness)
+            self._expected[problem.id] = (problem.harness, expected)
+        return expected

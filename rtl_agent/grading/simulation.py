@@ -1,14 +1,15 @@
-"""Which way a submission is simulated: the exact path, or the fast one where it can do the same."""
+"""How a submission is simulated: exactly as CVDP runs it, or in warm processes where that gives the same verdict."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from rtl_agent.grading.exact import ExactPath, ServiceRun
+from rtl_agent.grading.exact import ExactPath
 from rtl_agent.grading.fast import FastPath
 from rtl_agent.grading.hiding import HidingCheck
+from rtl_agent.grading.job import service_seed
 from rtl_agent.grading.netlist import netlist_runs
-from rtl_agent.grading.seed import service_seed
+from rtl_agent.grading.services import ServiceRun
 from rtl_agent.grading.submission import Submission
 from rtl_agent.grading.syntax import SyntaxReport
 from rtl_agent.problems import Problem, Service
@@ -16,15 +17,17 @@ from rtl_agent.sandbox import Sandbox, SandboxError
 from rtl_agent.toolchain import Toolchain
 
 
-class Path(StrEnum):
+class SimulationMode(StrEnum):
+    """`auto` is `fast` where it can be, else `exact`."""
+
     EXACT = "exact"
     FAST = "fast"
     AUTO = "auto"
 
 
 @dataclass(frozen=True)
-class Judged:
-    """What the services showed, what the compiler said, and which path was taken, and why."""
+class Simulated:
+    """What the services showed, what the compiler said, and which mode was taken, and why."""
 
     runs: Sequence[ServiceRun]
     syntax: SyntaxReport
@@ -32,11 +35,17 @@ class Judged:
     why: str = ""
 
 
-class Paths:
-    """Holds both paths; nothing above it knows which one ran."""
+class Simulation:
+    """Holds both modes; nothing above it knows which one ran."""
 
     def __init__(
-        self, sandbox: Sandbox, toolchain: Toolchain, *, jobs: int, timeout_seconds: float, path: Path = Path.AUTO
+        self,
+        sandbox: Sandbox,
+        toolchain: Toolchain,
+        *,
+        jobs: int,
+        timeout_seconds: float,
+        path: SimulationMode = SimulationMode.AUTO,
     ) -> None:
         self._exact = ExactPath(sandbox, toolchain, timeout_seconds=timeout_seconds)
         self._fast = FastPath(sandbox, toolchain, timeout_seconds=timeout_seconds)
@@ -50,22 +59,22 @@ class Paths:
         """The syntax stage alone."""
         return await self._exact.compile(problem, problem.harness.services[0], submission)
 
-    async def judge(self, problem: Problem, submission: Submission, seed: int) -> Judged:
+    async def judge(self, problem: Problem, submission: Submission, seed: int) -> Simulated:
         """Every service of the harness, on one path."""
-        why = "asked for" if self._path is not Path.AUTO else ""
-        if self._path is not Path.EXACT:
+        why = "asked for" if self._path is not SimulationMode.AUTO else ""
+        if self._path is not SimulationMode.EXACT:
             obstacle = self._fast.why_not(problem)
             if not obstacle:
                 try:
                     return await self._judge_fast(problem, submission, seed, why)
                 except SandboxError as error:
-                    if self._path is Path.FAST:
+                    if self._path is SimulationMode.FAST:
                         raise
                     obstacle = f"the fast path failed: {error}"
             why = obstacle
         return await self._judge_exactly(problem, submission, seed, why)
 
-    async def _judge_fast(self, problem: Problem, submission: Submission, seed: int, why: str) -> Judged:
+    async def _judge_fast(self, problem: Problem, submission: Submission, seed: int, why: str) -> Simulated:
         seeds = _seeds(problem, seed)
 
         async def run(service: Service) -> ServiceRun:
@@ -73,7 +82,7 @@ class Paths:
 
         runs = [await run(service) for service in problem.harness.services]
         runs = await netlist_runs(problem, await self._hiding.look(problem, submission, runs), run)
-        return Judged(runs, await self._syntax(problem, submission, runs), Path.FAST, why)
+        return Simulated(runs, await self._syntax(problem, submission, runs), SimulationMode.FAST, why)
 
     async def _syntax(self, problem: Problem, submission: Submission, runs: Sequence[ServiceRun]) -> SyntaxReport:
         """What the harness has compiled does compile; the compiler is asked again only where it has not."""
@@ -81,7 +90,7 @@ class Paths:
             return SyntaxReport(True, (), "", 0.0)
         return await self.compile(problem, submission)
 
-    async def _judge_exactly(self, problem: Problem, submission: Submission, seed: int, why: str) -> Judged:
+    async def _judge_exactly(self, problem: Problem, submission: Submission, seed: int, why: str) -> Simulated:
         seeds = _seeds(problem, seed)
         runs: list[ServiceRun] = []
         for index, service in enumerate(problem.harness.services):
@@ -94,7 +103,7 @@ class Paths:
             return await self._exact.run(problem, service, submission, seeds[service.name], with_syntax=False)
 
         runs = await netlist_runs(problem, await self._hiding.look(problem, submission, runs), run_again)
-        return Judged(runs, syntax, Path.EXACT, why)
+        return Simulated(runs, syntax, SimulationMode.EXACT, why)
 
 
 def _seeds(problem: Problem, seed: int) -> dict[str, int]:
