@@ -36,9 +36,8 @@ def _rule(name: str, *also: str) -> Any:
     default = getattr(_DEFAULTS, name)
     if isinstance(default, bool):
         flag, default = f"{flag}/--no-{flag.removeprefix('--')}", "no"
-    ends_so = f" [default: {default:g}, or the run's]" if isinstance(default, float) else ""
-    ends_so = ends_so or (f" [default: {default}, or the run's]" if default != "" else " [default: the run's]")
-    text = known.help[0].upper() + known.help[1:] + "." + ends_so
+    shown = f"{default:g}" if isinstance(default, float) else str(default) or "empty"
+    text = known.help[0].upper() + known.help[1:] + f". [default: {shown}, or the run's]"
     return typer.Option(flag, *also, help=text.replace("env=", "--env ").replace("level=", "--level "))
 
 

@@ -88,7 +88,7 @@ class Endpoint:
             except (httpx.HTTPError, OSError) as error:
                 fault = f"{self.shown_url} cannot be reached: {self._clean(str(error) or type(error).__name__)}"
                 if attempt + 1 == TRIES:
-                    raise ModelGone(f"{fault}. Graded answers are kept: the same command goes on") from None
+                    raise ModelGone(f"{fault}. Graded answers are kept: the same command resumes") from None
             else:
                 if answer.status_code == 200:
                     return self._reply(answer, without)
@@ -143,7 +143,7 @@ class Endpoint:
                     self._renamed[name] = other
                 else:
                     self.given_up.append(name)
-                log.warning("%s; it is sent %s", fault, f"as {other}" if name in self._renamed else "no more")
+                log.warning("%s; %s", fault, f"sending {other} instead" if name in self._renamed else "not sent again")
             return True
         return False
 

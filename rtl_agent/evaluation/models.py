@@ -107,7 +107,7 @@ async def open_model(spec: ModelSpec) -> AsyncIterator[Model]:
     except (CannotConnect, EngineError, NoTokenizer, UnknownDialect, UnknownRenderer) as error:
         raise EvaluationError(str(error)) from error
     except (ServerDied, tinker.APIConnectionError) as error:
-        raise ModelGone(f"{error}\nGraded answers are kept: the same command goes on") from error
+        raise ModelGone(f"{error}\nGraded answers are kept: the same command resumes") from error
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from rtl_agent.runs.files import append_line, cannot, cut_torn_line, read_lines,
 
 TEXTS_CHANGED = (
     "texts: what a model is told besides the problem (system message, form of an answer, tools, failures) is worded "
-    "otherwise in this version of rtl-agent"
+    "differently in this version of rtl-agent"
 )
 
 
@@ -101,7 +101,7 @@ class SampleFile:
         if changes := differences(first["settings"], settings.to_json()):
             listed = "".join(f"\n  {TEXTS_CHANGED if change.option == 'texts' else change}" for change in changes)
             raise EvaluationError(
-                f"the answers in {self.path} were made with other settings:{listed}\n"
+                f"the answers in {self.path} were made with different settings:{listed}\n"
                 "Give the old values, another --out, or --fresh to throw the old answers away."
             )
         return {sample.key: sample for sample in map(EvaluationSample.from_json, lines)}

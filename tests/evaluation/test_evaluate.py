@@ -148,7 +148,7 @@ async def test_answers_to_other_words_are_not_mixed_in(
     out = tmp_path / "result.json"
     before = await run(server, gates, out, limit=1)
     monkeypatch.setattr("rtl_agent.prompts.system_message._text", lambda stem: "Other words.")
-    with pytest.raises(EvaluationError, match=r"what a model is told besides the problem .* is worded otherwise"):
+    with pytest.raises(EvaluationError, match=r"what a model is told besides the problem .* is worded differently"):
         await run(server, gates, out, limit=1)
     assert len(server.requests) == 1, "nothing is asked before it is refused"
     anew = await run(server, gates, out, limit=1, fresh=True)

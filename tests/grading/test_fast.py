@@ -17,7 +17,6 @@ from rtl_agent.grading import Grader, Outcome, SimulationMode, submit
 from rtl_agent.grading.harness_python import is_plain, plain_file, pytest_command
 from rtl_agent.problems import Problem, Service, read_problems
 from rtl_agent.toolchain.home import home
-from tests.grading.test_grader import INVERTER, WIRE, plain
 
 ARBITER = "rtl_fixed_priority_arbiter_0001"
 ORDINARY_UID = 47_998
@@ -236,81 +235,6 @@ async def test_a_service_that_is_no_pytest_command_takes_the_exact_path(bundled:
     assert grade.outcome is Outcome.PASSED, grade.reasons
     assert grade.path == "exact"
     assert "more than one pytest command" in grade.path_reason
-
-
-@pytest.mark.parametrize(
-    "test_runner",
-    [
-        "import pytest\n@pytest.fixture\ndef width():\n    return 1\ndef test_dut(width):\n    run()\n",
-        "class TestDut:\n    def test_one(self):\n        run()\n    def test_two(self):\n        run()\n",
-        "import pytest\n@pytest.mark.parametrize('a', [1, 2])\n@pytest.mark.parametrize('b', ['x', 'y'], ids=str)\n"
-        "def test_dut(a, b):\n    run()\n",
-        "import pytest\n@pytest.mark.skip\ndef test_not():\n    run()\ndef test_dut():\n    run(plusargs=['+a=1'])\n",
-        "def test_dut():\n    run()\n    assert 1 == 2, 'no good'\n",
-        "def test_dut():\n    raise KeyError('lost')\n",
-        "import no_such_module\ndef test_dut():\n    run()\n",
-        "import pytest\ndef test_dut():\n    pytest.skip('later')\ndef test_more():\n    run()\n",
-        "import pytest\ndef test_dut():\n    pytest.fail('said so')\n",
-        "x = 1\n",
-    ],
-    ids=["fixture", "class", "stacked", "skip-mark", "assert", "error", "import", "skip", "fail", "no-tests"],
-)
-async def test_any_harness_gets_the_same_grade_on_both_paths(test_runner: str) -> None:
-    """With or without a pytest session: items, outcomes and messages are the same."""
-    problem = plain(test_runner)
-    for source in (INVERTER, WIRE):
-        grades = []
-        for path in (SimulationMode.EXACT, SimulationMode.FAST):
-            async with Grader(jobs=1, path=path) as grader:
-                grades.append(await grader.grade(problem, submit(problem, {"rtl/dut.sv": source})))
-        exact, fast = grades
-        assert fast.path == "fast"
-        assert fast.outcome == exact.outcome, (exact.reasons, fast.reasons, fast.log)
-        assert fast.tests == exact.tests
-        assert fast.reasons == exact.reasons
-
-
-_COMPILES = """
-import os, subprocess
-def compiled(text, *options, **more):
-    with open("extra.sv", "w") as stream:
-        stream.write(text)
-    if os.path.exists("extra.vvp"):
-        os.unlink("extra.vvp")
-    done = subprocess.run(["iverilog", "-g2012", "-o", "extra.vvp", *options, "extra.sv"], **more)
-    assert done.returncode == 0 and os.access("extra.vvp", os.X_OK)
-    with open("extra.vvp") as stream:
-        return stream.read()
-def module(word):
-    return f'module extra; initial $display("{word}"); endmodule\\n'
-def test_dut():
-    run()
-"""
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        "assert compiled(module('one')) == compiled(module('one'))\n",
-        "assert 'one' in compiled(module('one'))\n    assert 'two' in compiled(module('two'))\n",
-        "text = 'module extra #(parameter P = 1); initial $display(P); endmodule'\n"
-        "    assert compiled(text, '-Pextra.P=2') == compiled(text, '-Pextra.P=2') != compiled(text, '-Pextra.P=3')\n",
-        "for word in ('one', 'two'):\n        open('late.svh', 'w').write(module(word))\n"
-        "        assert word in compiled('`include \"late.svh\"\\n')\n",
-        "for word in ('one', 'two'):\n        open('list.f', 'w').write(f'+define+WORD=\"{word}\"\\n')\n"
-        "        assert word in compiled('module extra; initial $display(`WORD); endmodule\\n', '-f', 'list.f')\n",
-        "text = 'module extra(input [1:0] a); other o(a); endmodule\\nmodule other(input a); endmodule\\n'\n"
-        "    said = []\n    for name in ('a.log', 'b.log'):\n        with open(name, 'w') as log:\n"
-        "            compiled(text, '-Wall', stdout=log, stderr=subprocess.STDOUT)\n"
-        "        said.append(open(name).read())\n    assert said[0] == said[1] != ''\n",
-    ],
-    ids=["equal", "changed", "options", "included", "listed", "warnings"],
-)
-async def test_a_harness_that_compiles_twice_gets_what_it_asks_for(body: str, grader: Grader) -> None:
-    """Equal sources are compiled once in a job; whatever differs is not equal."""
-    problem = plain(f"{_COMPILES}    {body}")
-    grade = await grader.grade(problem, submit(problem, {"rtl/dut.sv": INVERTER}))
-    assert (grade.path, grade.outcome) == ("fast", Outcome.PASSED), (grade.reasons, grade.log)
 
 
 async def test_without_the_vpi_module_everything_takes_the_exact_path(

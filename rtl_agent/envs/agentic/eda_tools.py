@@ -22,7 +22,7 @@ class WrongArgument(ValueError):
 def path_in_workspace(name: str) -> str:
     """The absolute path: no tool that it is handed to can take it for an option."""
     if not name or "\0" in name or len(name) > 500:
-        raise WrongArgument("a file's path is missing or is no path")
+        raise WrongArgument("a file's path is missing or is not a path")
     path = PurePosixPath(CODE) / name
     if ".." in path.parts or not path.is_relative_to(CODE):
         raise WrongArgument(f"{name!r} is not a path below {CODE}")

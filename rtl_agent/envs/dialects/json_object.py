@@ -68,7 +68,7 @@ def _check(value: Any, levels: int) -> None:
         raise Unreadable(f"the JSON is nested deeper than {DEEPEST} levels")
     if isinstance(value, str):
         if _HALF_OF_A_PAIR.search(value):
-            raise Unreadable("a string holds half of a surrogate pair (\\ud800 to \\udfff), which is no character")
+            raise Unreadable("a string holds half of a surrogate pair (\\ud800 to \\udfff), which is not a character")
     elif isinstance(value, dict):
         for key, one in value.items():
             _check(key, levels)

@@ -17,11 +17,15 @@ _LOOKS_ELSEWHERE = re.compile(rb"`\s*include|``")  # pasted tokens may become a 
 _TIMESCALE = re.compile(r"(\+timescale\+[\w/ ]*\s*)*")
 _CHANGING = "PYTEST_CURRENT_TEST"
 
+_RUNNERS_MODULE = "/cocotb_iverilog_dump.v"  # with waves, cocotb's runner writes and compiles this beside the design
+
+runner_dumps = {}  # compiled design -> how many calls of $dumpfile and $dumpvars in it are the runner's
 _kept = {}  # what was compiled -> (text of the compiled design, its mode, what was printed)
 
 
 def run(start, args, options):
     """As `start`, which is subprocess.run, without `check`."""
+    _count_dumps(args, options)
     key = _what_decides(args, options)
     if key is None:
         return start(args, **options)
@@ -34,6 +38,18 @@ def run(start, args, options):
         os.fchmod(stream.fileno(), mode)
     _print(printed, options)
     return subprocess.CompletedProcess(args, 0)
+
+
+def _count_dumps(args, options):
+    """Before the design runs: it could write that file."""
+    if "-o" not in args[:-1]:
+        return
+    cwd = os.path.abspath(options.get("cwd") or ".")
+    compiled = os.path.join(cwd, args[args.index("-o") + 1])
+    runner_dumps.pop(compiled, None)
+    if str(args[-1]).endswith(_RUNNERS_MODULE):
+        with open(os.path.join(cwd, args[-1]), "rb") as stream:
+            runner_dumps[compiled] = stream.read().count(b"$dump")
 
 
 def _compile(start, args, options, key, compiled):

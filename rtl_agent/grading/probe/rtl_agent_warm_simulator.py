@@ -15,6 +15,7 @@ import glob
 import importlib
 import inspect
 import json
+import logging
 import os
 import resource
 import select
@@ -29,6 +30,7 @@ from contextlib import suppress
 
 import rtl_agent_probe_seal
 import rtl_agent_warm_code
+import rtl_agent_warm_compile
 import rtl_agent_warm_scheduler
 import rtl_agent_warm_scheduler_1
 
@@ -170,6 +172,7 @@ def _import_everything():
     rtl_agent_probe_cocotb.rewrite_assertions_once()
     _fill_caches()
     _number_lines_quickly()
+    _keep_real_functions()
     rtl_agent_warm_scheduler.install()
     rtl_agent_warm_scheduler_1.install()
 
@@ -190,6 +193,15 @@ def _number_lines_quickly():
     quick = types.SimpleNamespace(**vars(inspect))
     quick.getsourcelines = lambda function: ([], function.__code__.co_firstlineno)
     regression.inspect = quick
+
+
+def _keep_real_functions():
+    """The probe asks at each call of these whether the harness wants to know (rtl_agent_probe_chance.py). Modules that
+    are not the harness's get the real answer anyway; the busiest of them keep the real function."""
+    for name in ("time", "os"):
+        setattr(logging, name, types.SimpleNamespace(**vars(sys.modules[name])))
+    for module in (sys.modules["cocotb.handle"], sys.modules["cocotb.triggers"], sys.modules["cocotb.utils"]):
+        module.hash, module.id = hash, id
 
 
 def _find_set_arguments():
@@ -300,13 +312,14 @@ class WarmSimulator:
 def _dumps(design, arguments):
     """Whether a design dumps waves itself: that may end its simulation, where it cannot write them for one.
 
-    A module of cocotb's runner, there with `-fst` alone, opens a file and names what is dumped.
+    What the module that cocotb's runner adds for `-fst` dumps is not the design's.
     """
     if "-none" in arguments:
         return False
+    runners = rtl_agent_warm_compile.runner_dumps.get(design, 0) if "-fst" in arguments else 0
     try:
         with open(design, "rb") as stream:
-            return stream.read().count(b'"$dump') > 2 * ("-fst" in arguments)
+            return stream.read().count(b'"$dump') > runners
     except OSError:
         return False
 

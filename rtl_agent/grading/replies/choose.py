@@ -206,7 +206,7 @@ def _rank(
 
 
 def _last_rtl(target: Wanted, pieces: Sequence[Piece]) -> tuple[Piece | None, bool]:
-    """Where nothing names the target: the last text that has RTL, if it is no bench. Whether the only ones were cut."""
+    """Where nothing names the target: the last RTL that is not a test bench. Whether the only ones were cut."""
     if not target.is_rtl:
         return None, False
     rtl = [piece for piece in pieces if not piece.named or not piece.from_json]

@@ -59,7 +59,7 @@ class Piece:
     labelled: bool = False  # its fence says Verilog
     final: bool = False  # it stands between tags such as <answer>
     cut: bool = False  # the reply ended inside of it
-    edit: Edit | None = None  # it is no text of a file, but says what to change in one
+    edit: Edit | None = None  # says what to change in a file, and has no text of its own
 
     @cached_property
     def rtl(self) -> RtlText:

@@ -1,4 +1,4 @@
-"""Thinking is no answer: it is taken out of a reply, wherever it stands, and what was said besides is left."""
+"""Thinking is not an answer: it is taken out of a reply, wherever it stands, and what was said besides is left."""
 
 import re
 

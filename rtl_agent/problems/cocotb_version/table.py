@@ -91,7 +91,7 @@ TABLE: tuple[Sign, ...] = (
     ),
     Sign(
         "handle-compared", "`dut.x == 1`", "compares the value", "always False", ONE, Weight.ALL,
-        "in 2.x two handles are compared, and an int is no handle",
+        "in 2.x two handles are compared, and an int is not a handle",
     ),
     Sign(
         "handle-assigned", "`dut.x = 1`, `dut.x <= 1`, `dut.mem[0] = 1`", "writes the value",

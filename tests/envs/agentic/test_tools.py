@@ -150,5 +150,5 @@ def test_one_end_is_hot() -> None:
 
 
 def test_rules_that_make_no_sense_are_refused() -> None:
-    with pytest.raises(ValueError, match="max_turns is 0"):
+    with pytest.raises(ValueError, match="max_turns=0"):
         rules(max_turns=0)
