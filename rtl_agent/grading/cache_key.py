@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from functools import cache
 
 from rtl_agent.grading.job import GradeJob
+from rtl_agent.grading.seal import names_a_design_may_read
 from rtl_agent.grading.simulation import SimulationMode
 from rtl_agent.grading.workspace import PROBE
 from rtl_agent.problems import Problem
 from rtl_agent.toolchain.toolchain import SHIMS
 
 # Raise it with every change outside probe/ that can change a grade: verdicts, stages, limits, seeds, the workspace.
-GRADING_VERSION = 8
+GRADING_VERSION = 9
 
 
 @cache
@@ -48,10 +49,11 @@ class GradeKeys:
 
 
 def _what_reaches_a_box(problem: Problem) -> list[object]:
-    """Neither prompt nor reference nor source: a problem reworded keeps its grades."""
+    """Neither reference nor source, and of the prompt only the names of files: a problem reworded keeps its grades."""
     services = [[service.name, service.argv, service.env, service.src_writable] for service in problem.harness.services]
     files = problem.harness.files
-    return [problem.id, problem.context, problem.targets, files, services, problem.harness.cocotb_version.value]
+    names = names_a_design_may_read(problem)
+    return [problem.id, problem.context, problem.targets, files, services, problem.harness.cocotb_version.value, names]
 
 
 def _hash(content: object) -> str:

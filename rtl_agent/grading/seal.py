@@ -14,6 +14,9 @@ from rtl_agent.sandbox import Box
 
 _PLACES = ("src/", "docs/", "rtl/", "verif/", "rundir/")  # what CVDP mounts; compose and Docker files stay outside
 _HDL = (".v", ".sv", ".vh", ".svh")
+_DATA_NAME = re.compile(r"[\w-]{1,80}\.(?:hex|mem|dat|data|txt|bin|csv|coe|mif|json|init|rom|vec|list|sdf)\b")
+_QUOTED_NAME = re.compile(r'"(?:[\w.+-]*/)*([\w+-]{1,80}\.[A-Za-z]\w{0,7})"')
+_MOST_NAMES = 500
 
 
 def harness_files(problem: Problem) -> dict[str, str]:
@@ -31,6 +34,23 @@ def kept_while_simulated(problem: Problem) -> tuple[str, ...]:
     words = {word for text in verilog for word in re.findall(r'"([^"\n]{1,200})"', text)}
     named = {f"/{path}" for path in data if any(posixpath.basename(path) == posixpath.basename(word) for word in words)}
     return tuple(sorted(path for path in named if not path.endswith(_HDL)))
+
+
+def own_files_beside(problem: Problem) -> tuple[str, ...]:
+    """Files of the harness that stand in /code, beside the design, and are not those that were given."""
+    found = harness_files(problem).items()
+    return tuple(
+        f"/code/{path}" for path, text in found if not path.startswith("src/") and problem.context.get(path) != text
+    )
+
+
+def names_a_design_may_read(problem: Problem) -> tuple[str, ...]:
+    """Names of files that the specification or a given file speaks of: a harness may write these for the design."""
+    spoken = "\n".join((problem.prompt, *problem.context.values()))
+    names = set(_DATA_NAME.findall(spoken)) | {posixpath.basename(path) for path in problem.context}
+    verilog = [text for path, text in (*problem.context.items(), *problem.harness.files.items()) if path.endswith(_HDL)]
+    quoted = {posixpath.basename(word) for text in verilog for word in _QUOTED_NAME.findall(text)}
+    return tuple(sorted(names | quoted))[:_MOST_NAMES]
 
 
 def named_files(problem: Problem, words: str) -> frozenset[str]:
@@ -56,6 +76,9 @@ async def closed_harness(
     """
     named = named_files(problem, " ".join([*argv, *(env[name] for name in service.env if name in env)]))
     files = sorted(f"/{path}" for path in harness_files(problem) if path.startswith("src/"))
+    beside = [path for path in own_files_beside(problem) if not path.endswith(_HDL) and path not in " ".join(argv)]
+    if beside:
+        await box.run(["chmod", "0", *beside])
     if named:
         await box.run(["chmod", "0", *(path for path in files if path not in named)])
     else:
@@ -64,4 +87,4 @@ async def closed_harness(
         yield named
     finally:
         await box.run(["chmod", "755" if service.src_writable else "555", "/src"])
-        await box.run(["chmod", "444", *files])
+        await box.run(["chmod", "444", *files, *beside])

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from rtl_agent.grading.channel import Channel
-from rtl_agent.grading.seal import harness_files, kept_while_simulated
+from rtl_agent.grading.seal import harness_files, kept_while_simulated, names_a_design_may_read, own_files_beside
 from rtl_agent.problems import Problem, Service
 from rtl_agent.sandbox import MIB, Box, BoxSpec, Mount, Sandbox
 from rtl_agent.toolchain import Toolchain
@@ -87,4 +87,6 @@ def service_env(
         **({"RTL_AGENT_CHANNEL": str(channel.far_fd)} if channel else {}),
         "RTL_AGENT_SEED": str(seed),
         **({"RTL_AGENT_KEPT": ":".join(kept)} if (kept := kept_while_simulated(problem)) else {}),
+        **({"RTL_AGENT_OWN": ":".join(own_beside)} if (own_beside := own_files_beside(problem)) else {}),
+        **({"RTL_AGENT_NAMED": "/".join(names)} if (names := names_a_design_may_read(problem)) else {}),
     }

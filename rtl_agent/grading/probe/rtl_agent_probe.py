@@ -15,6 +15,7 @@ import sys
 
 import rtl_agent_probe_chance
 import rtl_agent_probe_seal
+import rtl_agent_probe_written
 
 CHANNEL = "RTL_AGENT_CHANNEL"
 SEED = "RTL_AGENT_SEED"
@@ -81,7 +82,8 @@ def _watch_processes():
         checked = options.pop("check", False)
         if warm:
             options = _simulator_options(args, options)
-            with rtl_agent_probe_seal.output_without_name(options) as nameless, rtl_agent_probe_seal.closed(""):
+            words = " ".join(args)
+            with rtl_agent_probe_seal.output_without_name(options) as nameless, rtl_agent_probe_seal.closed(words):
                 done = warm_simulator.run(args, nameless)
             os.close(int(options["env"][rtl_agent_probe_seal.IMAGE]))
             _report_flood()
@@ -212,6 +214,7 @@ def activate(files=None):
     if os.environ.get(SIM):
         import rtl_agent_probe_cocotb
 
+        rtl_agent_probe_written.hide_from_design()
         rtl_agent_probe_seal.open_from(files)
         rtl_agent_probe_cocotb.watch_regressions(int(os.environ[SIM]))
     else:

@@ -45,7 +45,8 @@ def _finder_for(path, files):
     if is_trusted(path):
         raise ImportError("left to the ordinary path hooks")
     path = os.path.abspath(path)
-    if files is not None and (path == HARNESS or path.startswith(HARNESS + "/")):
+    inside = path == HARNESS or path.startswith(HARNESS + "/")
+    if files is not None and (inside or any(name.startswith(path + "/") for name in files)):
         return _MemoryDirectory(path, files)
     return _FrozenDirectory(path)
 
@@ -150,7 +151,11 @@ class Guard:
         found = [] if rtl_agent_probe_seal.is_closed() else self.changed_harness()
         seen = {os.path.abspath(cwd or "."), *(path for path in sys.path if path and not is_trusted(path))}
         for directory in seen - {HARNESS}:
-            now = {name: _identity(os.path.join(directory, name)) for name in _names(directory) if _importable(name)}
+            now = {
+                name: _identity(os.path.join(directory, name), changes=False)
+                for name in _names(directory)
+                if _importable(name)
+            }
             before = self._directories.setdefault(directory, now)
             found += [os.path.join(directory, name) for name in now if before.get(name) != now[name]]
         for argument in simulator_args:
@@ -166,7 +171,7 @@ class Guard:
         for directory, below, names in os.walk(HARNESS):
             below[:] = [name for name in below if name not in (".pytest_cache", "__pycache__")]  # pytest's own
             for path in (os.path.join(directory, name) for name in names):
-                now = _identity(path, changes=False)  # closing the harness changes modes, and so this time
+                now = _identity(path, changes=False)  # closing a file changes its mode, and so this time
                 if not self._sealed:
                     self._harness[path] = now
                 elif self._harness.get(path, now) != now:

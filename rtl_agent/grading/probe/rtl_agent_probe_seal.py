@@ -20,6 +20,7 @@ import threading
 from contextlib import contextmanager
 
 import rtl_agent_probe
+import rtl_agent_probe_written
 
 HARNESS = "/src"
 KEPT = "RTL_AGENT_KEPT"  # files that a design which was given reads while it is simulated
@@ -57,6 +58,7 @@ def watch_processes():
     subprocess.Popen.__init__ = closed_start
     subprocess.Popen._handle_exitstatus = noticed_end
     os.system = closed_system
+    rtl_agent_probe_written.open_what_is_closed(lock)
 
 
 def _gone(process):
@@ -64,6 +66,7 @@ def _gone(process):
         _alive.discard(process)
         if not _alive:
             reopen()
+            rtl_agent_probe_written.tools_ended()
 
 
 @contextmanager
@@ -108,7 +111,18 @@ def _words(args):
 
 
 def close(words, cwd=None):
-    """Take every permission from the harness but for the files that these words name."""
+    """Take every permission from the harness, and what it wrote, but for the files that these words name."""
+    _close_harness(words, cwd)
+    shut, readable = rtl_agent_probe_written.to_close(words)
+    for path in shut:
+        _set_mode(path, 0)
+    for path in readable:  # another process may have closed it
+        if path in _open_modes:
+            os.chmod(path, _open_modes.pop(path))
+        rtl_agent_probe.send("readable", path=path, item=rtl_agent_probe.current_item)
+
+
+def _close_harness(words, cwd):
     if not os.path.isdir(HARNESS):
         return
     if is_closed() and not _speaks_of_files(words, cwd):
@@ -141,12 +155,16 @@ def _above(path):
 def reopen():
     """Every mode as it was; directories first, or what is in them cannot be reached."""
     for path in sorted(_open_modes):
-        os.chmod(path, _open_modes[path])
+        try:
+            os.chmod(path, _open_modes[path])
+        except FileNotFoundError:  # a simulator's Python, or a tool, has put another in its place
+            if path.startswith(HARNESS):
+                raise
     _open_modes.clear()
 
 
 def is_closed():
-    return bool(_open_modes)
+    return HARNESS in _open_modes
 
 
 def _set_mode(path, mode):
@@ -196,7 +214,7 @@ def _read(path):
 
 def _remember():
     global _content
-    _content = {path: _read(path) for path in _files()}
+    _content = {path: _read(path) for path in (*_files(), *rtl_agent_probe_written.modules())}
 
 
 def image():
