@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rtl_agent.grading.extract import extract
-from rtl_agent.grading.extraction import Extraction
+from rtl_agent.grading.submission import Extraction
 from rtl_agent.problems import BadRecord, NoSuchProblems, Problem, load_problems, read_problems
 from rtl_agent.problems.sources import bundled_path
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-from rtl_agent.grading.extraction import DEFAULT_EXTRACTION, Extraction
+from rtl_agent.grading.submission import DEFAULT_EXTRACTION, Extraction
 from rtl_agent.options import check_options, option
 from rtl_agent.sandbox import MIB
 

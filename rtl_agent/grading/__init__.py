@@ -3,13 +3,12 @@
 from rtl_agent.grading.cache import GradeCache, default_cache_path
 from rtl_agent.grading.executors import ExecutorFault, RayExecutor
 from rtl_agent.grading.extract import extract
-from rtl_agent.grading.extraction import DEFAULT_EXTRACTION, Extraction
 from rtl_agent.grading.grade import Diagnostic, Grade, Outcome, Reward, Stage, StageName, TestResult
 from rtl_agent.grading.grader import CannotGrade, Grader, GraderStats
 from rtl_agent.grading.reward import PRESETS, RewardWeights, parse_weights
 from rtl_agent.grading.reward_terms import REWARD_TERMS, JudgedSubmission, RewardTerm, check_reward_term
 from rtl_agent.grading.simulation import SimulationMode
-from rtl_agent.grading.submission import Submission, submit, submit_directory
+from rtl_agent.grading.submission import DEFAULT_EXTRACTION, Extraction, Submission, submit, submit_directory
 from rtl_agent.grading.sync_grader import SyncGrader
 from rtl_agent.grading.validate import Trust, Validation, validate_problem
 

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from rtl_agent.grading.extraction import DEFAULT_EXTRACTION, Extraction
 from rtl_agent.grading.replies.choose import Chosen, choose, wanted, workspace_of
 from rtl_agent.grading.replies.documents import unwrapped
 from rtl_agent.grading.replies.pieces import pieces_of
 from rtl_agent.grading.replies.thinking import after_thinking
-from rtl_agent.grading.submission import Submission, submit
+from rtl_agent.grading.submission import DEFAULT_EXTRACTION, Extraction, Submission, submit
 from rtl_agent.problems import Problem
 
 _LANGUAGE = re.compile(r"\w++\n")

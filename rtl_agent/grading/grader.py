@@ -8,13 +8,12 @@ from rtl_agent.grading.cache import GradeCache
 from rtl_agent.grading.cache_key import GradeKeys
 from rtl_agent.grading.executors import EXECUTORS, Executor, ExecutorFault, GradeJob, LocalExecutor
 from rtl_agent.grading.extract import extract
-from rtl_agent.grading.extraction import DEFAULT_EXTRACTION, Extraction
 from rtl_agent.grading.grade import Grade, Outcome, Stage, StageName
 from rtl_agent.grading.job import error_grade, job_seed
 from rtl_agent.grading.reward import STAGED, RewardWeights, reward
 from rtl_agent.grading.simulation import SimulationMode
 from rtl_agent.grading.single_flight import SingleFlight
-from rtl_agent.grading.submission import Submission
+from rtl_agent.grading.submission import DEFAULT_EXTRACTION, Extraction, Submission
 from rtl_agent.problems import NEEDS_IN_WORDS, Needs, Problem
 from rtl_agent.sandbox import Sandbox
 from rtl_agent.toolchain import Toolchain

@@ -4,12 +4,23 @@ import os
 import stat
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 
-from rtl_agent.grading.extraction import Extraction
 from rtl_agent.problems import Problem, why_unsafe
 
 MAX_FILE_BYTES = 1024 * 1024  # the largest author-written RTL file in CVDP has 90 kB
+
+
+class Extraction(StrEnum):
+    """How files are read off a model's reply: `forgiving` finds the target's module wherever and however it stands,
+    `cvdp` reads as CVDP's runner does. A choice of whoever grades, recorded in every result."""
+
+    FORGIVING = "forgiving"
+    CVDP = "cvdp"
+
+
+DEFAULT_EXTRACTION = Extraction.FORGIVING
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from rtl_agent.sandbox._seccomp import program as seccomp
 from rtl_agent.sandbox._slots import SLOTS, resolve, stage
 from rtl_agent.sandbox._view import ETC_FILES, tmpfs_bytes, view
 from rtl_agent.sandbox.available import check_available
-from rtl_agent.sandbox.protocol import MIB, Box, BoxSpec, SandboxError
+from rtl_agent.sandbox.protocol import MIB, BoxSpec, SandboxError
 
 START_SECONDS = 60.0  # 30 ms on an idle machine; a loaded one must not turn into errors
 WAIT_FOR_UID_SECONDS = 0.05
@@ -72,7 +72,7 @@ class BubblewrapSandbox:
             cgroup.remove_stale(self._place)
 
     @asynccontextmanager
-    async def open(self, spec: BoxSpec, *, pass_fds: Sequence[int] = ()) -> AsyncIterator[Box]:
+    async def open(self, spec: BoxSpec, *, pass_fds: Sequence[int] = ()) -> AsyncIterator[BubblewrapBox]:
         async with self._semaphore():
             parts = _Parts()
             try:

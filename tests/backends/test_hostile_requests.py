@@ -69,7 +69,8 @@ def test_a_wrong_method_and_climbing_paths(http: httpx.Client) -> None:
 
 
 def test_no_key_no_answer(connection: Connection) -> None:
-    for headers in ({}, {"X-API-Key": "tml-"}, {"X-API-Key": "é".encode()}):
+    keys: list[list[tuple[bytes, bytes]]] = [[], [(b"X-API-Key", b"tml-")], [(b"X-API-Key", "é".encode())]]
+    for headers in keys:
         answer = httpx.post(f"{connection.base_url}/api/v1/create_session", json={}, headers=headers)
         assert answer.status_code == 401
         sentence(answer)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import httpx
+import numpy as np
 import pytest
 import tinker
 from tinker import types
@@ -18,7 +19,11 @@ from rtl_agent.backends.connect import CannotConnect, Connection, connect
 from rtl_agent.backends.server.embedded import ServerDied
 
 DATUM = types.Datum(
-    model_input=types.ModelInput.from_ints([3, 4, 5]), loss_fn_inputs={"target_tokens": [4, 5, 6], "weights": [1.0] * 3}
+    model_input=types.ModelInput.from_ints([3, 4, 5]),
+    loss_fn_inputs={
+        "target_tokens": types.TensorData.from_numpy(np.array([4, 5, 6])),
+        "weights": types.TensorData.from_numpy(np.ones(3, np.float32)),
+    },
 )
 
 
@@ -68,10 +73,9 @@ def test_a_restarted_server_tells_an_old_client_so(tiny_model: str, tmp_path: Pa
     with connect("embedded", models=[tiny_model], state=tmp_path) as connection:
         model = connection.service.create_lora_training_client(tiny_model, rank=2)
         sampler = model.save_weights_and_get_sampling_client()
-        server = connection.server
-        assert server
-        port = server.port
-        server.close()
+        assert connection.server
+        port = connection.server.port
+        connection.server.close()
         again = [sys.executable, "-m", "rtl_agent.cli.main", "serve", tiny_model, "--port", str(port)]
         server = subprocess.Popen([*again, "--key", connection.api_key, "--state", tmp_path], stdout=subprocess.PIPE)
         try:

@@ -58,9 +58,9 @@ async def played(
     for answer in answers:
         before = observation.to_ints()
         sampled = [*tokenizer.encode(answer), *stop]
-        result = await env.step(sampled, extra={"stop_reason": "stop"})  # type: ignore[list-item]
+        result = await env.step(sampled, extra={"stop_reason": "stop"})
         if result.episode_done:
-            return result.reward, dict(result.metrics), env.episode, tokenizer.decode([*before, *sampled])
+            return result.reward, dict(result.metrics), env.episode, str(tokenizer.decode([*before, *sampled]))
         observation = result.next_observation
         assert isinstance(observation, tinker.ModelInput)
         assert observation.to_ints()[: len(before) + len(sampled)] == [*before, *sampled], "only ever extended"

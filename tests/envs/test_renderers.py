@@ -69,8 +69,9 @@ def test_our_own_renderer_writes_chatml_and_reads_it_back() -> None:
     prompt = renderer.build_generation_prompt([{"role": "user", "content": "Say <|im_end|> twice."}]).to_ints()
     assert OURS.decode(prompt) == "<|im_start|>user\nSay <|im_end|> twice.<|im_end|>\n<|im_start|>assistant\n"
     (end,) = renderer.get_stop_sequences()
+    assert isinstance(end, int)
     assert end == OURS.eos_token_id
     assert prompt.count(end) == 1  # that of the message, not that of the text
-    message, termination = renderer.parse_response([*OURS.encode("```verilog\nx\n```"), end])  # type: ignore[list-item]
+    message, termination = renderer.parse_response([*OURS.encode("```verilog\nx\n```"), end])
     assert message["content"] == "```verilog\nx\n```"
     assert termination.is_clean

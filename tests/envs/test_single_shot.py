@@ -59,7 +59,7 @@ async def played(env: EpisodeEnv, text: str, stop_reason: str = "stop") -> tuple
     _, stop = await env.initial_observation()
     tokens = tokenizer_for("rtl-agent/student").encode(text)
     action = [*tokens, *stop] if stop_reason == "stop" else tokens
-    result = await env.step(action, extra={"stop_reason": stop_reason})  # type: ignore[arg-type, typeddict-item]
+    result = await env.step(action, extra={"stop_reason": stop_reason})  # type: ignore[arg-type]
     assert result.episode_done
     assert env.episode.sampled_tokens == tuple(action), "verbatim, the end of the message included"
     return result.reward, dict(result.metrics), env.episode

@@ -4,7 +4,9 @@ import base64
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import cast
 
+from tinker_cookbook.tokenizer_utils import Tokenizer as AnyTokenizer
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
@@ -43,31 +45,36 @@ O200K = package_file("tml_renderers", "data/o200k_base.tiktoken")
 
 
 @cache
-def qwen3() -> PreTrainedTokenizerFast:
+def qwen3() -> AnyTokenizer:
     """Qwen/Qwen3-8B's."""
     tokenizer = byte_level(package_file("dashscope", "resources/qwen.tiktoken"), _QWEN_PIECES)
     tokenizer.normalizer = normalizers.NFC()
     tokenizer.add_special_tokens([AddedToken(text, special=True, normalized=False) for text in _QWEN_CONTROL])
     tokenizer.add_tokens([AddedToken(text, special=False, normalized=False) for text in _QWEN_MARKUP])
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<|im_end|>", pad_token="<|endoftext|>")
+    return _fast(tokenizer, "<|im_end|>")
 
 
 @cache
-def gpt_oss() -> PreTrainedTokenizerFast:
+def gpt_oss() -> AnyTokenizer:
     """openai/gpt-oss-20b's."""
     tokenizer = byte_level(O200K, _O200K_PIECES)
     names = {number: name for name, number in _HARMONY.items()}
     every = [names.get(number, f"<|reserved_{number}|>") for number in range(199998, 200019)]
     tokenizer.add_special_tokens([AddedToken(text, special=True, normalized=False) for text in every])
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<|return|>", pad_token="<|endoftext|>")
+    return _fast(tokenizer, "<|return|>")
+
+
+def _fast(tokenizer: Tokenizer, end: str) -> AnyTokenizer:
+    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token=end, pad_token="<|endoftext|>")
+    return cast(AnyTokenizer, fast)  # the cookbook's name for both kinds stands, for type checkers, for the slow one
 
 
 def byte_level(ranks_file: Path, pieces: str) -> Tokenizer:
     """Ranks as tiktoken has them -> the same byte pair encoding for `tokenizers`."""
     ranks = {}
     for line in ranks_file.read_bytes().splitlines():
-        token, rank = line.split()
-        ranks[base64.b64decode(token)] = int(rank)
+        token, number = line.split()
+        ranks[base64.b64decode(token)] = int(number)
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = [byte for byte in range(256) if byte not in printable]
     characters = {byte: chr(byte) for byte in printable} | {byte: chr(256 + at) for at, byte in enumerate(others)}
@@ -84,8 +91,8 @@ def byte_level(ranks_file: Path, pieces: str) -> Tokenizer:
         return "".join([table[byte] for byte in token])
 
     vocabulary = {spelled(token): rank for token, rank in ranks.items()}
-    for number in range(len(vocabulary), max(vocabulary.values())):
-        vocabulary.setdefault(f"<unused {number}>", number)
+    for unused in range(len(vocabulary), max(vocabulary.values())):
+        vocabulary.setdefault(f"<unused {unused}>", unused)
     model = models.BPE(vocab=vocabulary, merges=[(spelled(one[3]), spelled(one[4])) for one in merges])
     tokenizer = Tokenizer(model)
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(

@@ -13,8 +13,9 @@ from rtl_agent.evaluation.evaluate import default_out
 from rtl_agent.evaluation.samples import SampleFile
 from rtl_agent.grading import Extraction
 from rtl_agent.problems import Selection
-from tests.evaluation.gates import answer, expression_in, right, wrong
+from tests.evaluation.gates import expression_in, right, wrong
 from tests.evaluation.scripted import Body, Scripted, Told, scripted
+from tests.training.conftest import answer
 
 KEY = "sk-very-secret"
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from rtl_agent.grading import Grade, Grader, Outcome, SimulationMode, submit
-from rtl_agent.problems import Flavour
+from rtl_agent.problems import CocotbVersion
 from tests.grading.test_grader import INVERTER, plain
 from tests.grading.test_seal import in_one_loop, with_harness
 
@@ -74,12 +74,12 @@ def drawn(grade: Grade) -> list[dict[str, str]]:
 
 
 @in_one_loop
-@pytest.mark.parametrize("flavour", list(Flavour))
+@pytest.mark.parametrize("cocotb_version", list(CocotbVersion))
 async def test_chance_is_the_jobs_whatever_it_is_drawn_from(
-    flavour: Flavour,
+    cocotb_version: CocotbVersion,
     graders: dict[SimulationMode, Grader],
 ) -> None:
-    problem = with_harness(plain(), flavour, {"src/tests_of_dut.py": DRAWS})
+    problem = with_harness(plain(), cocotb_version, {"src/tests_of_dut.py": DRAWS})
     submission = submit(problem, {problem.targets[0]: INVERTER})
     exact = drawn(await graders[SimulationMode.EXACT].grade(problem, submission))
     assert drawn(await graders[SimulationMode.FAST].grade(problem, submission)) == exact
@@ -92,7 +92,7 @@ async def test_chance_is_the_jobs_whatever_it_is_drawn_from(
 @in_one_loop
 @pytest.mark.parametrize("path", [SimulationMode.EXACT, SimulationMode.FAST])
 async def test_each_service_has_a_seed_of_its_own(path: SimulationMode, graders: dict[SimulationMode, Grader]) -> None:
-    problem = with_harness(plain(), Flavour.COCOTB_2, {"src/tests_of_dut.py": DRAWS})
+    problem = with_harness(plain(), CocotbVersion.V2, {"src/tests_of_dut.py": DRAWS})
     first = problem.harness.services[0]
     services = (first, replace(first, name="again"))
     problem = replace(problem, harness=replace(problem.harness, services=services))

@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import replace
 
@@ -224,7 +224,7 @@ class CountingSandbox:
         self._real = BubblewrapSandbox(8)
 
     @asynccontextmanager
-    async def open(self, spec: BoxSpec, *, pass_fds: tuple[int, ...] = ()) -> AsyncIterator[Box]:
+    async def open(self, spec: BoxSpec, *, pass_fds: Sequence[int] = ()) -> AsyncIterator[Box]:
         async with self._real.open(spec, pass_fds=pass_fds) as box:
             self.opened += 1
             self.open_now += 1
@@ -278,7 +278,7 @@ class LateCaller(CountingSandbox):
         self._call, self.calls = call, list[asyncio.Task[object]]()
 
     @asynccontextmanager
-    async def open(self, spec: BoxSpec, *, pass_fds: tuple[int, ...] = ()) -> AsyncIterator[Box]:
+    async def open(self, spec: BoxSpec, *, pass_fds: Sequence[int] = ()) -> AsyncIterator[Box]:
         async with super().open(spec, pass_fds=pass_fds) as box:
             try:
                 yield box
@@ -332,12 +332,12 @@ async def test_two_thousand_that_fail_at_once_leave_no_file_open() -> None:
         name = "no room"
 
         @asynccontextmanager
-        async def open(self, spec: BoxSpec, *, pass_fds: object = ()) -> AsyncIterator[Box]:
+        async def open(self, spec: BoxSpec, *, pass_fds: Sequence[int] = ()) -> AsyncIterator[Box]:
             raise SandboxError("no room")
             yield  # pragma: no cover
 
     problem = plain()
-    async with Grader(jobs=2, sandbox=NoRoom()) as grader:  # type: ignore[arg-type]
+    async with Grader(jobs=2, sandbox=NoRoom()) as grader:
         before = open_files()
         submissions = [submit(problem, {"rtl/dut.sv": f"// {number}\n{INVERTER}"}) for number in range(2000)]
         grades = await asyncio.gather(*(grader.grade(problem, submission) for submission in submissions))

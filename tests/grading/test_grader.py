@@ -1,7 +1,7 @@
 """The grader as a whole: four outcomes, every kind of service, repeatable, and no fault of ours becomes a zero."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -264,14 +264,14 @@ async def test_a_fault_of_the_sandbox_is_an_error_and_no_failure() -> None:
         opened = 0
 
         @asynccontextmanager
-        async def open(self, spec: BoxSpec, *, pass_fds: object = ()) -> AsyncIterator[Box]:
+        async def open(self, spec: BoxSpec, *, pass_fds: Sequence[int] = ()) -> AsyncIterator[Box]:
             self.opened += 1
             raise SandboxError("no room")
             yield  # pragma: no cover
 
     sandbox = Broken()
     problem = plain()
-    async with Grader(jobs=1, sandbox=sandbox) as grader:  # type: ignore[arg-type]
+    async with Grader(jobs=1, sandbox=sandbox) as grader:
         graded = await grader.grade(problem, submit(problem, {"rtl/dut.sv": INVERTER}))
     assert graded.outcome is Outcome.ERROR
     assert "no room" in graded.reasons[0]

@@ -34,7 +34,6 @@ class Place:
 
     def run(self, *command: str | Path) -> subprocess.CompletedProcess[str]:
         """As that user, elsewhere, with an environment that knows nothing of ours."""
-        who = {} if self.user is None else {"user": self.user, "group": self.user, "extra_groups": []}
         kept = {name: value for name, value in os.environ.items() if name.startswith("PIP_")}
         return subprocess.run(
             list(map(str, command)),
@@ -44,7 +43,9 @@ class Place:
             text=True,
             check=False,
             timeout=1200,
-            **who,  # type: ignore[call-overload,unused-ignore]
+            user=self.user,
+            group=self.user,
+            extra_groups=None if self.user is None else [],
         )
 
     def rtl_agent(self, *arguments: str, code: int = 0) -> str:

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rtl_agent.grading.extract import extract
-from rtl_agent.grading.extraction import Extraction
 from rtl_agent.grading.replies.cleaned import in_plain_characters
-from rtl_agent.grading.submission import Submission, submit
+from rtl_agent.grading.submission import Extraction, Submission, submit
 from rtl_agent.problems import Problem, load_problems
 
 from .strategies import any_json, any_text, reply_text

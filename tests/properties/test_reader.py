@@ -15,7 +15,9 @@ from rtl_agent.problems.sources import bundled_path
 
 from .strategies import any_json, any_text, drop, places, put
 
-RECORDS = [json.loads(line) for file in sorted(bundled_path().glob("*.jsonl")) for line in file.open()]
+RECORDS: list[dict[str, Any]] = [
+    json.loads(line) for file in sorted(bundled_path().glob("*.jsonl")) for line in file.open()
+]
 PLACES = [places(record) for record in RECORDS]
 
 

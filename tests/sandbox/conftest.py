@@ -7,6 +7,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -15,7 +16,15 @@ import rtl_agent
 ORDINARY_UID = 47999  # nobody's, and outside the slots
 SYSTEM_PYTHON = Path("/usr/bin/python3")
 
-Start = Callable[..., subprocess.Popen[str]]
+
+class Host(subprocess.Popen[str]):
+    """A process whose input and output are pipes to us."""
+
+    stdin: IO[str]
+    stdout: IO[str]
+
+
+Start = Callable[..., Host]
 
 
 @pytest.fixture(scope="session")
@@ -34,12 +43,12 @@ def public_package() -> Iterator[Path]:
 
 
 def _start_from(package: Path) -> Iterator[Start]:
-    started: list[subprocess.Popen[str]] = []
+    started: list[Host] = []
 
-    def start(code: str, *, ordinary: bool = False) -> subprocess.Popen[str]:
+    def start(code: str, *, ordinary: bool = False) -> Host:
         uid = ORDINARY_UID if ordinary and os.geteuid() == 0 else None
         python = str(SYSTEM_PYTHON) if uid is not None and SYSTEM_PYTHON.exists() else sys.executable
-        process = subprocess.Popen(
+        process = Host(
             [python, "-B", "-c", code],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

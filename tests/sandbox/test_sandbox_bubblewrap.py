@@ -12,6 +12,7 @@ import pytest
 
 from rtl_agent.sandbox import MIB, BoxSpec, BubblewrapSandbox, Limits, SandboxError, _box, check_available
 from rtl_agent.sandbox.available import _explain
+from tests.sandbox.conftest import Start
 
 # A shell starts background jobs with interrupts ignored, and Python leaves that as it finds it.
 HOLD = """
@@ -159,7 +160,7 @@ async def test_a_cancelled_box_says_so() -> None:
 
 
 @pytest.mark.parametrize("ordinary", [False, True])
-async def test_killing_the_host_process_ends_its_boxes(start, ordinary):
+async def test_killing_the_host_process_ends_its_boxes(start: Start, ordinary: bool) -> None:
     host = start(HOLD, ordinary=ordinary)
     init = int(host.stdout.readline())
     await asyncio.sleep(0.3)
@@ -171,7 +172,7 @@ async def test_killing_the_host_process_ends_its_boxes(start, ordinary):
     assert "rtl-agent" not in Path("/proc/self/mountinfo").read_text()
 
 
-async def test_killing_a_host_that_opens_boxes_leaves_nothing(start):
+async def test_killing_a_host_that_opens_boxes_leaves_nothing(start: Start) -> None:
     """Also in the middle of a box's start."""
     before = abandoned()
     for delay in (0.05, 0.1, 0.15, 0.2):
@@ -188,7 +189,7 @@ async def test_killing_a_host_that_opens_boxes_leaves_nothing(start):
     assert abandoned() <= before
 
 
-async def test_an_interrupt_ends_the_boxes(start):
+async def test_an_interrupt_ends_the_boxes(start: Start) -> None:
     host = start(HOLD)
     init = int(host.stdout.readline())
     host.send_signal(signal.SIGINT)
@@ -205,7 +206,7 @@ async def test_a_dead_init_is_the_sandboxs_fault() -> None:
             await running
 
 
-async def test_a_stuck_init_is_the_sandboxs_fault(monkeypatch):
+async def test_a_stuck_init_is_the_sandboxs_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_box, "GRACE_SECONDS", 0.5)
     async with BubblewrapSandbox(slots=1).open(BoxSpec()) as box:
         os.kill(box.init_pid, signal.SIGSTOP)
@@ -252,7 +253,7 @@ async def test_busy_processes_do_not_keep_the_init_from_its_deadline() -> None:
         assert result.wall_seconds < 8
 
 
-async def test_nested_places_are_mounted_from_the_outside_in(tmp_path_factory):
+async def test_nested_places_are_mounted_from_the_outside_in() -> None:
     spec = BoxSpec(writable=("/a/b/c", "/a"), disk_bytes=MIB)
     async with BubblewrapSandbox(slots=1).open(spec) as box:
         for path in ("/a/x", "/a/b/c/x"):
@@ -264,7 +265,7 @@ def test_this_machine_can_run_boxes() -> None:
     assert check_available() == []
 
 
-def test_a_missing_bubblewrap_is_named(monkeypatch):
+def test_a_missing_bubblewrap_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     assert check_available() == ["bwrap is not installed: run `apt-get install bubblewrap`"]
     with pytest.raises(SandboxError, match="apt-get install bubblewrap"):

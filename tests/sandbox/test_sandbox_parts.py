@@ -1,6 +1,7 @@
 """The parts of the sandbox that can be tried without a box."""
 
 import struct
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from rtl_agent.sandbox._inside.wire import pack, unpack
 
 
 @pytest.mark.parametrize("fields", [[], [b""], [b"a", b"", b"\0\xff" * 70_000]])
-def test_frames_come_out_as_they_went_in(fields):
+def test_frames_come_out_as_they_went_in(fields: list[bytes]) -> None:
     frame = pack(fields)
     assert int.from_bytes(frame[:4], "little") == len(frame) - 4
     assert unpack(frame[4:]) == fields
@@ -20,7 +21,7 @@ def test_frames_come_out_as_they_went_in(fields):
 @pytest.mark.parametrize("keep", [0, 1, 2, 7, 10])
 @pytest.mark.parametrize("size", [0, 1, 5, 9, 10, 11, 3_000_000])
 @pytest.mark.parametrize("step", [1, 4, 1_000_000])
-def test_head_and_tail_are_kept(keep, size, step):
+def test_head_and_tail_are_kept(keep: int, size: int, step: int) -> None:
     data = bytes(n % 251 for n in range(min(size, 1000))) * max(1, size // 1000)
     step = max(step, len(data) // 100)
     kept = Kept(keep)
@@ -35,7 +36,8 @@ def test_head_and_tail_are_kept(keep, size, step):
 def run_filter(program: bytes, audit: int, number: int, *arguments: int) -> int:
     """The kernel's machine for these four instructions."""
     data = struct.pack("<IIQ6Q", number, audit, 0, *(arguments + (0,) * 6)[:6])
-    steps = list(struct.iter_unpack("<HBBI", program))
+    instructions: Iterator[tuple[int, int, int, int]] = struct.iter_unpack("<HBBI", program)
+    steps = list(instructions)
     at, value = 0, 0
     while True:
         code, if_true, if_false, operand = steps[at]
@@ -50,12 +52,13 @@ def run_filter(program: bytes, audit: int, number: int, *arguments: int) -> int:
 
 @pytest.mark.parametrize("ipc", [False, True])
 @pytest.mark.parametrize("name", _seccomp.MACHINES)
-def test_the_filter_refuses_what_it_says(name, ipc):
+def test_the_filter_refuses_what_it_says(name: str, ipc: bool) -> None:
     machine = _seccomp.MACHINES[name]
     program = _seccomp.program(name, ipc=ipc)
+    assert program is not None
     refused = _seccomp.ERRNO | _seccomp.EPERM
 
-    def ask(number, *arguments):
+    def ask(number: int, *arguments: int) -> int:
         return run_filter(program, machine.audit, number, *arguments)
 
     assert [ask(number) for number in machine.refused] == [refused] * len(machine.refused)
@@ -82,7 +85,7 @@ def test_unknown_machines_have_no_filter() -> None:
     assert _seccomp.program("pdp11") is None
 
 
-def test_a_delegated_cgroup_is_found(tmp_path):
+def test_a_delegated_cgroup_is_found(tmp_path: Path) -> None:
     """As systemd lays it out for a user: the scope we are in hands nothing on, the slice above it does."""
     scope = tmp_path / "user.slice" / "app.slice" / "run.scope"
     scope.mkdir(parents=True)
@@ -98,13 +101,13 @@ def test_a_delegated_cgroup_is_found(tmp_path):
     ("text", "seconds"),
     [(b"1500000000\n", 1.5), (b"usage_usec 1500000\nuser_usec 1000000\nsystem_usec 500000\n", 1.5), (b"0\n", 0.0)],
 )
-def test_cpu_time_is_read_off_both_versions_of_cgroups(text, seconds):
+def test_cpu_time_is_read_off_both_versions_of_cgroups(text: bytes, seconds: float) -> None:
     assert parse(text) == seconds
 
 
 def test_the_counter_of_a_second_version_cgroup_is_its_own(tmp_path: Path) -> None:
     place = cgroup.Place(2, tmp_path, tmp_path, tmp_path)
-    real, made = cgroup.Path.mkdir, []
+    real, made = Path.mkdir, list[Path]()
 
     def mkdir(self: Path) -> None:  # as the kernel does: a new directory comes with its files
         real(self)
@@ -113,7 +116,7 @@ def test_the_counter_of_a_second_version_cgroup_is_its_own(tmp_path: Path) -> No
             (self / name).write_text(text)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cgroup.Path, "mkdir", mkdir)
+        patch.setattr(Path, "mkdir", mkdir)
         group = cgroup.make(place, 1 << 20, 10)
     try:
         assert group.paths == made

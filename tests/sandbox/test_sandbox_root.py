@@ -4,12 +4,14 @@ import os
 import shutil
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from rtl_agent.sandbox import MIB, BoxSpec, BubblewrapSandbox, Limits, Mount, SandboxError, cgroup
 from rtl_agent.sandbox._slots import FIRST_UID
+from tests.sandbox.conftest import Start
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give each box a uid of its own")
 
@@ -32,7 +34,7 @@ def uids(pid: int) -> set[int]:
 
 
 @pytest.fixture
-def private() -> None:
+def private() -> Iterator[Path]:
     """A directory that nobody else may enter, with a directory in it that everybody may read."""
     place = Path(tempfile.mkdtemp())
     inner = place / "inner"
@@ -53,7 +55,7 @@ async def test_each_box_has_an_unprivileged_uid_of_its_own() -> None:
     assert min(first | second) >= FIRST_UID
 
 
-async def test_processes_never_share_a_uid(start):
+async def test_processes_never_share_a_uid(start: Start) -> None:
     hosts = [start(TWO_BOXES) for _ in range(3)]
     pids = [int(pid) for host in hosts for pid in host.stdout.readline().split()]
     async with BubblewrapSandbox(slots=1).open(BoxSpec()) as box:
@@ -61,7 +63,7 @@ async def test_processes_never_share_a_uid(start):
     assert len(found) == len(set(found)) == 7
 
 
-async def test_a_source_below_a_private_directory_is_staged(private):
+async def test_a_source_below_a_private_directory_is_staged(private: Path) -> None:
     mounts = (Mount(private / "inner", "/given"), Mount(private / "inner" / "file", "/opt/file"))
     before = Path("/proc/self/mountinfo").read_text()
     async with BubblewrapSandbox(slots=1).open(BoxSpec(mounts=mounts)) as box:
@@ -73,7 +75,7 @@ async def test_a_source_below_a_private_directory_is_staged(private):
     assert (private / "inner" / "file").read_text() == "hidden well"
 
 
-async def test_a_source_that_others_may_not_read_is_named_with_what_to_do(private):
+async def test_a_source_that_others_may_not_read_is_named_with_what_to_do(private: Path) -> None:
     with pytest.raises(SandboxError, match="chmod"):
         async with BubblewrapSandbox(slots=1).open(BoxSpec(mounts=(Mount(private, "/given"),))):
             pass
@@ -128,10 +130,11 @@ async def test_memory_that_outlives_a_command_does_not_hurt_the_init() -> None:
         await box.run(["true"])
 
 
-def test_cgroups_of_dead_processes_are_removed(start):
+def test_cgroups_of_dead_processes_are_removed(start: Start) -> None:
     host = start(TWO_BOXES)
     host.stdout.readline()
     place = cgroup.find_place()
+    assert place is not None
     pattern = f"{cgroup.PREFIX}-{host.pid}-*"
     assert list(place.memory.glob(pattern))
     host.kill()
@@ -145,7 +148,7 @@ def test_cgroups_of_dead_processes_are_removed(start):
     assert not list(place.pids.glob(pattern))
 
 
-async def test_a_private_umask_does_not_matter(private):
+async def test_a_private_umask_does_not_matter(private: Path) -> None:
     old = os.umask(0o077)
     try:
         async with BubblewrapSandbox(slots=1).open(BoxSpec(mounts=(Mount(private / "inner", "/given"),))) as box:
@@ -183,7 +186,7 @@ UNWAITED = {
 
 
 @pytest.mark.parametrize("name", UNWAITED)
-async def test_cpu_time_that_nobody_waits_for_counts(name):
+async def test_cpu_time_that_nobody_waits_for_counts(name: str) -> None:
     """It is counted by the box's cgroup, and only for the command that used it."""
     async with BubblewrapSandbox(slots=1).open(BoxSpec()) as box:
         busy = await box.run(["python3", "-c", SPIN + UNWAITED[name]], limits=Limits(wall_seconds=4))
@@ -196,7 +199,7 @@ async def test_cpu_time_that_nobody_waits_for_counts(name):
 @pytest.mark.parametrize(
     "code", ["spin(60)", "signal.signal(signal.SIGCHLD, signal.SIG_IGN)\nwhile True: CHILD", "FAN"]
 )
-async def test_cpu_time_of_all_processes_together_is_limited(code):
+async def test_cpu_time_of_all_processes_together_is_limited(code: str) -> None:
     """Though none of them lives long enough to meet a limit of its own."""
     child = "\n    if os.fork() == 0: spin(0.05); os._exit(0)\n    time.sleep(0.05)"
     fan = "for _ in range(8):\n    if os.fork() == 0: spin(60)\ntime.sleep(60)"

@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tinker_cookbook.tokenizer_utils import Tokenizer
 
 from rtl_agent.envs.tokenizers import tokenizer_for
 from rtl_agent.teachers.alignment import Chunk, Covering, align, chunk_scores
@@ -20,7 +22,11 @@ ROOT = Path(__file__).parents[2]
 
 @cache
 def vocabulary(name: str) -> ByteVocabulary:
-    tokenizers = {"gpt-oss": gpt_oss, "qwen3": qwen3, "own": lambda: tokenizer_for("rtl-agent/student")}
+    tokenizers: dict[str, Callable[[], Tokenizer]] = {
+        "gpt-oss": gpt_oss,
+        "qwen3": qwen3,
+        "own": lambda: tokenizer_for("rtl-agent/student"),
+    }
     return ByteVocabulary.from_tokenizer(tokenizers[name]())
 
 

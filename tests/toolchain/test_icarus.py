@@ -4,11 +4,12 @@ import dataclasses
 import hashlib
 import json
 import shutil
+import urllib.request
 from pathlib import Path
 
 import pytest
 
-from rtl_agent.toolchain import find_toolchain, forget_toolchain, icarus_install
+from rtl_agent.toolchain import apt, find_toolchain, forget_toolchain, icarus_install
 from rtl_agent.toolchain.building import InstallError
 from rtl_agent.toolchain.icarus import INSIDE, STAMP, icarus_home, read_icarus, read_tree
 from rtl_agent.toolchain.icarus_install import install_icarus, prove
@@ -116,9 +117,9 @@ def test_missing_tool_is_part_of_the_fallback() -> None:
 def test_every_way_is_tried_and_each_failure_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RTL_AGENT_HOME", str(tmp_path))
     monkeypatch.setenv(icarus_install.TARBALL, str(tmp_path / "absent.tar.gz"))
-    monkeypatch.setattr(icarus_install.apt, "fetch", no_fetch)
+    monkeypatch.setattr(apt, "fetch", no_fetch)
     monkeypatch.setattr(icarus_install, "missing_to_build", list)
-    monkeypatch.setattr(icarus_install.urllib.request, "urlopen", no_network)
+    monkeypatch.setattr(urllib.request, "urlopen", no_network)
     said: list[str] = []
     with pytest.raises(InstallError) as failure:
         install_icarus(said.append, no_pip)

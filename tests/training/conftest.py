@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 import tinker
 from rich.console import Console
@@ -14,7 +15,7 @@ from rtl_agent.envs.prompt import prompt_for
 from rtl_agent.envs.renderers import renderer_for
 from rtl_agent.envs.tokenizers import tokenizer_for
 from rtl_agent.problems import load_problems
-from rtl_agent.training.config import STUDENT, TEACHER
+from rtl_agent.training.config import STUDENT, TEACHER, Mode
 from rtl_agent.training.parse import parse
 from rtl_agent.training.start import start
 
@@ -107,10 +108,14 @@ def taught(server: Connection, gates: Path) -> str:
         asked = prompt_for(problem, renderer, system="short").tokens
         said = renderer.tokenizer.encode(answer(expression) + "<|im_end|>")
         tokens = [*asked, *said]
+        weights = [0.0] * (len(asked) - 1) + [1.0] * len(said)
         data.append(
             tinker.Datum(
                 model_input=tinker.ModelInput.from_ints(tokens[:-1]),
-                loss_fn_inputs={"target_tokens": tokens[1:], "weights": [0.0] * (len(asked) - 1) + [1.0] * len(said)},
+                loss_fn_inputs={
+                    "target_tokens": tinker.TensorData.from_numpy(np.array(tokens[1:])),
+                    "weights": tinker.TensorData.from_numpy(np.array(weights, np.float32)),
+                },
             )
         )
     client = server.service.create_lora_training_client(STUDENT, rank=0, seed=0)
@@ -130,7 +135,7 @@ def run_in(server: Connection, gates: Path, tmp_path: Path, monkeypatch: pytest.
     """Train on the gates by the shared server; words are options."""
     monkeypatch.setenv("TINKER_API_KEY", server.api_key)
 
-    def run(mode: str, *words: str) -> Path:
+    def run(mode: Mode, *words: str) -> Path:
         where = [f"backend={server.base_url}", f"cvdp_jsonl_path={gates}", f"log_path={tmp_path / 'run'}"]
         small = ["batch_size=3", "group_size=2", "max_tokens=48", "max_steps=2", "eval_every=1", "split_seed=0"]
         config = parse(mode, ["preset=embedded", *where, *small, *words])

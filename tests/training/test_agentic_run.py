@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import tinker
 
@@ -39,7 +40,10 @@ def _shown(problem: Problem) -> tinker.Datum:
     tokens, weights = [*asked, *said], [0.0] * (len(asked) - 1) + [1.0] * len(said)
     return tinker.Datum(
         model_input=tinker.ModelInput.from_ints(tokens[:-1]),
-        loss_fn_inputs={"target_tokens": tokens[1:], "weights": weights},
+        loss_fn_inputs={
+            "target_tokens": tinker.TensorData.from_numpy(np.array(tokens[1:])),
+            "weights": tinker.TensorData.from_numpy(np.array(weights, np.float32)),
+        },
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from transformers import Qwen3ForCausalLM
 
@@ -21,7 +22,7 @@ def _policy_examples(mask: bool) -> list[Example]:
     rng = np.random.default_rng(5)
     examples = []
     for length in LENGTHS:
-        inputs = {
+        inputs: dict[str, NDArray[np.generic]] = {
             "target_tokens": rng.integers(0, CONFIG.vocabulary, length),
             "logprobs": rng.normal(-4.5, 0.8, length).astype(np.float32),
             "advantages": rng.normal(0, 1, length).astype(np.float32),

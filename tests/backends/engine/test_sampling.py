@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 from tokenizers import Tokenizer, decoders, models
 from transformers import Qwen3ForCausalLM
 from transformers.convert_slow_tokenizer import bytes_to_unicode
@@ -25,7 +26,9 @@ PROMPT = [5, 9, 2, 44, 71, 3]
 def test_greedy_samples_are_those_of_transformers(engine: Qwen3Engine, small: str, reference: Qwen3ForCausalLM) -> None:
     prompt = np.random.default_rng(1).integers(0, CONFIG.vocabulary, 120).tolist()
     sample = engine.base_snapshot(small).sample(SampleRequest(prompt, 40, seed=0, temperature=0)).result(timeout=60)
-    theirs = reference.generate(torch.tensor([prompt]), max_new_tokens=40, do_sample=False, eos_token_id=None)
+    theirs = reference.generate(  # type: ignore[misc]  # transformers types `self` as a protocol its models fail
+        torch.tensor([prompt]), max_new_tokens=40, do_sample=False, eos_token_id=None
+    )
     assert list(sample.tokens) == theirs[0, len(prompt) :].tolist()
     assert sample.stop_reason == "length"
 
@@ -38,7 +41,10 @@ def test_logprobs_are_the_trainers_at_temperature_one(
     model = engine.create(small, Lora(rank=rank))
     tokens = np.random.default_rng(8).integers(0, CONFIG.vocabulary, 60)
     for _ in range(3):
-        inputs = {"target_tokens": np.roll(tokens, -1), "weights": np.ones(60, dtype=np.float32)}
+        inputs: dict[str, NDArray[np.generic]] = {
+            "target_tokens": np.roll(tokens, -1),
+            "weights": np.ones(60, dtype=np.float32),
+        }
         model.forward_backward([Example(tokens, inputs)], "cross_entropy", {})
         model.step(Adam(1e-2))
     snapshot = model.snapshot()

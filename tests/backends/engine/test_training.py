@@ -13,7 +13,7 @@ from tests.backends.engine.conftest import CONFIG
 
 def _example(length: int, seed: int = 0, **changed: NDArray[np.generic]) -> Example:
     rng = np.random.default_rng((seed, length))
-    inputs = {
+    inputs: dict[str, NDArray[np.generic]] = {
         "target_tokens": rng.integers(0, CONFIG.vocabulary, length),
         "weights": np.ones(length, dtype=np.float32),
     }
@@ -101,7 +101,7 @@ def test_an_adapter_starts_as_the_base_and_learns(engine: Qwen3Engine, small: st
 @pytest.mark.parametrize("part", ["attention", "mlp", "unembed"])
 def test_only_what_is_asked_for_is_adapted(engine: Qwen3Engine, small: str, part: str) -> None:
     flags = {"attention": False, "mlp": False, "unembed": False} | {part: True}
-    model = engine.create(small, Lora(rank=3, **flags))  # type: ignore[arg-type]  # flags are all bools
+    model = engine.create(small, Lora(rank=3, **flags))
     values = _values(model)
     mark = {"attention": "self_attn", "mlp": "mlp", "unembed": "lm_head"}[part]
     assert values

@@ -135,7 +135,7 @@ async def test_a_record_has_every_turn_and_joins_to_the_conversation(live: Grade
     joined = list(episode.prompt_tokens)
     for turn in episode.turns:
         joined += [*turn.sampled_tokens, *turn.observation_tokens]
-    text = asked.renderer.tokenizer.decode(joined)
+    text = str(asked.renderer.tokenizer.decode(joined))
     assert text.count("<tool_response>") == 2
     assert text.endswith("That is all I can do.<|im_end|>")
 

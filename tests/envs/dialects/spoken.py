@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from transformers import PreTrainedTokenizerFast
+from tinker_cookbook.tokenizer_utils import Tokenizer
 
 from rtl_agent.envs.dialects.dialect import Dialect
 from rtl_agent.envs.dialects.registry import DIALECTS
@@ -41,7 +41,7 @@ class Writing:
 
     turn: Callable[[str, str, Sequence[tuple[str, str]]], str]
     body: Callable[[str, str], str]  # tool, arguments as JSON -> what stands in the call
-    tokenizer: Callable[[], PreTrainedTokenizerFast]
+    tokenizer: Callable[[], Tokenizer]
 
 
 def _qwen_turn(thinking: str, text: str, bodies: Sequence[tuple[str, str]]) -> str:
@@ -65,10 +65,8 @@ def _qwen_body(name: str, arguments: str) -> str:
     return f'{{"name": {json.dumps(name)}, "args": {arguments}}}'
 
 
-def _embedded() -> PreTrainedTokenizerFast:
-    tokenizer = tokenizer_for("rtl-agent/student")
-    assert isinstance(tokenizer, PreTrainedTokenizerFast)
-    return tokenizer
+def _embedded() -> Tokenizer:
+    return tokenizer_for("rtl-agent/student")
 
 
 _QWEN = Writing(_qwen_turn, _qwen_body, qwen3)

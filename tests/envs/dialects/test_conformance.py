@@ -1,6 +1,7 @@
 """What every dialect must do, on the vocabulary of its model: a new one joins by a line in `spoken.py`."""
 
 import json
+from typing import Any
 
 import pytest
 import tinker
@@ -58,7 +59,8 @@ def test_a_call_is_read_with_what_was_thought_and_said_before_it(name: str) -> N
 @every_dialect
 def test_several_calls_are_read_in_their_order(name: str) -> None:
     said = spoken(name)
-    calls = [("execute_bash", LS), ("lint", {"file": "a.sv", "levels": [1, None, True, {"x": 0.5}]}), ("submit", {})]
+    lint = {"file": "a.sv", "levels": [1, None, True, {"x": 0.5}]}
+    calls: list[tuple[str, dict[str, Any]]] = [("execute_bash", LS), ("lint", lint), ("submit", {})]
     turn = said.dialect.parse(said.turn(*calls))
     assert turn.calls == tuple(ToolCall(*call) for call in calls)
     assert turn.fault == ""

@@ -117,7 +117,7 @@ def test_a_turn_is_read_as_openai_reads_it(thinking: str, text: str, arguments: 
     tokens = said.turn(*[("execute_bash", one) for one in arguments], text=text, thinking=thinking)
     ours = said.dialect.parse(tokens)
     theirs = reference().parse_messages_from_completion_tokens(tokens, harmony.Role.ASSISTANT)
-    content = {(message.channel, message.recipient): message.content[0].text for message in theirs}  # type: ignore[union-attr]
+    content = {(message.channel, message.recipient): message.content[0].text for message in theirs}
     assert ours.fault == ""
     assert ours.thinking == content.pop(("analysis", None), "").strip()
     assert ours.text == (content.pop(("final", None), "") or content.pop(("commentary", None), "")).strip()

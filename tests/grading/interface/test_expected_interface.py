@@ -31,9 +31,9 @@ def harness(tests: str, runner: str = PLAIN_RUNNER, services: tuple[Service, ...
     return Harness(files, services or (Service("direct", PYTEST, env, False),), CocotbVersion.V2)
 
 
-def needed(tests: str, **more: str) -> ExpectedInterface:
+def needed(tests: str, runner: str = PLAIN_RUNNER, **more: str) -> ExpectedInterface:
     header = "import cocotb\nfrom cocotb.clock import Clock\nfrom cocotb.triggers import RisingEdge, FallingEdge\n"
-    (only,) = expected_interface(harness(header + textwrap.dedent(tests), **more))
+    (only,) = expected_interface(harness(header + textwrap.dedent(tests), runner, (), **more))
     return only
 
 

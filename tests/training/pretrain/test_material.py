@@ -89,5 +89,5 @@ def test_nothing_of_the_bundled_workspaces_is_taught() -> None:
     assert lines
     course = (Stage(0, TRAINED, calls=1.0, workspaces=1.0),)
     told = itertools.islice(pairs(0, course), 40)
-    taught = "".join(TOKENIZER.decode([*pair.question, *pair.answer]) for pair in told)
+    taught = "".join(str(TOKENIZER.decode([*pair.question, *pair.answer])) for pair in told)
     assert not [line for line in lines if line in taught]
