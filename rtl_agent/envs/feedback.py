@@ -23,6 +23,7 @@ _WIDTH = re.compile(
     r"\[\s*(\d{1,4})\s*:\s*0\s*\]|\b(\d{1,4})[ -]?bits?\b|\bparameter\b[^;,=)\n]{0,80}=\s*(\d{1,4})\b", re.IGNORECASE
 )
 _VALUE = re.compile(r"(?<![\w.])(?:0[xXbB])?[0-9a-fA-FxXzZ_]*\d[0-9a-fA-FxXzZ_]*(?!\w)")
+_MANY = re.compile(r"((?:\b[0-9a-fA-FxXzZ_]+(?:,\s*|\s+)){16})[0-9a-fA-FxXzZ_]+(?:(?:,\s*|\s+)[0-9a-fA-FxXzZ_]+)*\b")
 _SHORT = 10  # decimal digits that a value may have in any case: times and counts
 _CODE_LINE = 10  # characters; a shorter line of a harness (`else:`) is in many sentences
 
@@ -56,6 +57,7 @@ class Sanitiser:
         line = _PATH.sub("(path)", _OWN.sub("", line))
         line = self._names.sub("(test file)", line)
         line = _VALUE.sub(lambda found: cut_value(found[0], self._bits), line)
+        line = _MANY.sub(r"\1...", line)  # an array instead of a wide output carries as much
         return line if len(line) <= MOST_CHARACTERS else f"{line[:MOST_CHARACTERS]} ..."
 
     def is_own(self, found: Diagnostic) -> bool:

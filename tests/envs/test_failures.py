@@ -141,6 +141,12 @@ def test_a_quoted_value_is_no_longer_than_the_specification_allows(value: str, s
     assert cut_value(value, 8) == shown
 
 
+def test_an_array_in_place_of_a_wide_output_carries_no_more(arbiter: Problem) -> None:
+    said = Sanitiser(arbiter).message(f"grant expected 16, got [{', '.join(['99'] * 60)}]")
+    assert said.count("99") == 16
+    assert said.startswith("grant expected 16, got [99, 99")
+
+
 def test_a_message_cannot_carry_what_a_wide_output_holds(arbiter: Problem) -> None:
     digits = widest("\n".join((arbiter.prompt, *arbiter.context.values()))) // 4
     said = Sanitiser(arbiter).message(f"grant expected 0x10, got 0x{'f' * 216} at 120 ns")
