@@ -169,20 +169,24 @@ def build() -> Tokenizer:
     return tokenizer
 
 
+def configuration(positions: int) -> dict[str, dict[str, object]]:
+    """What stands beside tokenizer.json, by file name."""
+    special = {"eos_token": "<|im_end|>", "pad_token": "<|endoftext|>"}
+    config = {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "model_max_length": positions,
+        "clean_up_tokenization_spaces": False,
+        **special,
+        "chat_template": CHAT_TEMPLATE,
+    }
+    return {"tokenizer_config.json": config, "special_tokens_map.json": dict(special)}
+
+
 def write(folder: Path) -> Tokenizer:
     tokenizer = build()
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "tokenizer.json").write_text(tokenizer.to_str(pretty=False) + "\n", encoding="utf-8")
-    config = {
-        "tokenizer_class": "PreTrainedTokenizerFast",
-        "model_max_length": POSITIONS,
-        "clean_up_tokenization_spaces": False,
-        "eos_token": "<|im_end|>",
-        "pad_token": "<|endoftext|>",
-        "chat_template": CHAT_TEMPLATE,
-    }
-    special = {"eos_token": "<|im_end|>", "pad_token": "<|endoftext|>"}
-    for name, content in (("tokenizer_config.json", config), ("special_tokens_map.json", special)):
+    for name, content in configuration(POSITIONS).items():
         (folder / name).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
     return tokenizer
 

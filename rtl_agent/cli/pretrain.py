@@ -12,7 +12,7 @@ from rtl_agent.cli.train import ensure_packages
 
 
 def pretrain(
-    which: Annotated[str, typer.Argument(help="teacher, student, student-base (running text) or agent (tool calls)")],
+    which: Annotated[str, typer.Argument(help="teacher, student, student-base (running text), agent (tool calls) or teacher-2 (other tokens)")],
     out: Annotated[Path, typer.Option(help="Directory for the model; an unfinished one is resumed.")],
     tokens: Annotated[
         int | None, typer.Option(min=1000, help="Tokens to train on, prompts and padding included.")
@@ -23,22 +23,23 @@ def pretrain(
     ensure_packages()
     import torch
 
-    from rtl_agent.backends.engine.qwen3.weights import read_weights
-    from rtl_agent.backends.models.registry import model_directory, own_config
+    from rtl_agent.backends.models.registry import own_config
     from rtl_agent.training.pretrain import Pretraining
     from rtl_agent.training.pretrain import pretrain as run
     from rtl_agent.training.pretrain.job import Progress as Done
     from rtl_agent.training.pretrain.recipes import RECIPES
+    from rtl_agent.training.pretrain.transplant import weights_for
 
     if which not in RECIPES:
         raise typer.BadParameter(f"choose from {', '.join(RECIPES)}", param_hint="WHICH")
     recipe = RECIPES[which]
-    config = own_config(f"rtl-agent/{which}")
-    start = read_weights(model_directory(recipe.start), config, torch.device("cpu")) if recipe.start else None
+    name = f"rtl-agent/{which}"
+    config = own_config(name)
+    start = weights_for(name, recipe.start) if recipe.start else None
     torch.set_num_threads(1)  # results depend on it, and a second thread adds nothing at this size
     number = recipe.seed if seed is None else seed
     job = Pretraining(tokens=tokens or recipe.tokens, seed=number, rates=recipe.rates)
-    material = recipe.material(number, recipe.course)
+    material = recipe.material(number, recipe.course, name)
     told = time.monotonic()
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[note]}"))
     with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console.err) as progress:

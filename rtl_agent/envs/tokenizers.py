@@ -23,7 +23,7 @@ class NoTokenizer(Exception):
 def tokenizer_for(model_name: str) -> Tokenizer:
     """What `tinker_cookbook.register_tokenizer` was given for this name, our own, or the model hub's."""
     if model_name.startswith(EMBEDDED) and not is_tokenizer_registered(model_name):
-        return embedded_tokenizer()
+        return embedded_tokenizer(model_name.removeprefix(EMBEDDED))
     if model_name.startswith(("/", "./", "../", "~")) and not Path(model_name).is_dir():
         raise NoTokenizer(model_name, "there is no such folder")
     try:
@@ -34,9 +34,11 @@ def tokenizer_for(model_name: str) -> Tokenizer:
 
 
 @cache
-def embedded_tokenizer() -> Tokenizer:
-    """The tokenizer that `scripts/build_tokenizer.py` builds. Its files are data beside the embedded models."""
+def embedded_tokenizer(model: str) -> Tokenizer:
+    """The one beside a model's weights, or else the one that all others share: both are data of the package."""
     from transformers import AutoTokenizer  # seconds to import
 
-    folder = files("rtl_agent") / "backends" / "models" / "tokenizer"
+    models = Path(str(files("rtl_agent"))) / "backends" / "models"
+    own = models / model
+    folder = own if (own / "tokenizer.json").is_file() else models / "tokenizer"
     return cast(Tokenizer, AutoTokenizer.from_pretrained(str(folder)))

@@ -19,7 +19,7 @@ from rtl_agent.backends.engine.contract import EngineError, UnknownModel
 from rtl_agent.backends.engine.qwen3.config import ModelConfig
 
 SHIPPED = Path(__file__).parent
-TOKENIZER = SHIPPED / "tokenizer"
+TOKENIZER = SHIPPED / "tokenizer"  # of every model that has none beside its weights
 
 # The vocabulary is the tokenizer's, filled in when the directory is made.
 _STUDENT = ModelConfig(
@@ -33,13 +33,20 @@ CONFIGS = {
     "rtl-agent/student-base": _STUDENT,
     "rtl-agent/teacher": _TEACHER,
     "rtl-agent/agent": _TEACHER,
+    "rtl-agent/teacher-2": _TEACHER,
 }
 OWN = tuple(name for name in CONFIGS if (SHIPPED / name.rpartition("/")[2] / "model.safetensors").is_file())
 
 
 def own_config(name: str) -> ModelConfig:
     """The architecture of one of our own models, with the tokenizer's vocabulary."""
-    return _complete(CONFIGS[name])
+    return _complete(CONFIGS[name], own_tokenizer(name))
+
+
+def own_tokenizer(name: str) -> Path:
+    """The folder with the tokenizer of one of our own models."""
+    beside = SHIPPED / name.rpartition("/")[2]
+    return beside if (beside / "tokenizer.json").is_file() else TOKENIZER
 
 
 def model_directory(name: str) -> Path:
@@ -58,26 +65,26 @@ def model_directory(name: str) -> Path:
 
 def _own(name: str) -> Path:
     short = name.rsplit("/", 1)[-1]
-    config = _complete(CONFIGS[name])
+    config, tokenizer = own_config(name), _json_files(own_tokenizer(name))
     shipped = SHIPPED / short / "model.safetensors"
     if not shipped.is_file():
         raise EngineError(
             f"The weights of {name} are not part of this package. `rtl-agent pretrain {short} --out DIR` makes them: "
             f"put DIR/model.safetensors into {shipped.parent}."
         )
-    parts = [json.dumps(config.to_json()).encode(), *(path.read_bytes() for path in _tokenizer_files())]
+    parts = [json.dumps(config.to_json()).encode(), *(path.read_bytes() for path in tokenizer)]
     parts.append(shipped.read_bytes())
     digest = hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
     directory = _cache() / f"{short}-{digest}"
     if not directory.is_dir():
-        _assemble(directory, config, shipped)
+        _assemble(directory, config, [shipped, *tokenizer])
     return directory
 
 
-def _complete(config: ModelConfig) -> ModelConfig:
+def _complete(config: ModelConfig, tokenizer: Path) -> ModelConfig:
     try:
-        vocabulary = json.loads((TOKENIZER / "tokenizer.json").read_text(encoding="utf-8"))
-        ending = json.loads((TOKENIZER / "tokenizer_config.json").read_text(encoding="utf-8"))["eos_token"]
+        vocabulary = json.loads((tokenizer / "tokenizer.json").read_text(encoding="utf-8"))
+        ending = json.loads((tokenizer / "tokenizer_config.json").read_text(encoding="utf-8"))["eos_token"]
     except OSError as error:
         raise EngineError(f"The package's tokenizer is missing ({error.filename}): reinstall rtl-agent.") from None
     added = {token["content"]: token["id"] for token in vocabulary["added_tokens"]}
@@ -85,14 +92,13 @@ def _complete(config: ModelConfig) -> ModelConfig:
     return replace(config, vocabulary=max(ids) + 1, end_tokens=frozenset({added[ending]}))
 
 
-def _assemble(directory: Path, config: ModelConfig, shipped: Path) -> None:
+def _assemble(directory: Path, config: ModelConfig, files: list[Path]) -> None:
     """Beside it first: two processes may do this at the same time, and either may be killed."""
     beside = directory.with_name(f"{directory.name}.{secrets.token_hex(6)}.partial")
     try:
         beside.mkdir(parents=True)
-        shutil.copyfile(shipped, beside / "model.safetensors")
         (beside / "config.json").write_text(json.dumps(config.to_json(), indent=2) + "\n", encoding="utf-8")
-        for path in _tokenizer_files():
+        for path in files:
             shutil.copyfile(path, beside / path.name)
         try:
             beside.rename(directory)
@@ -108,8 +114,8 @@ def _assemble(directory: Path, config: ModelConfig, shipped: Path) -> None:
         shutil.rmtree(beside, ignore_errors=True)
 
 
-def _tokenizer_files() -> list[Path]:
-    return sorted(TOKENIZER.glob("*.json"))
+def _json_files(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*.json"))
 
 
 def _cache() -> Path:

@@ -27,7 +27,7 @@ from rtl_agent.problems.generate import (
 )
 
 BLOCK = 256  # instances drawn at a time
-SYSTEM, RENDERER, MODEL = "short", "rtl_agent", "rtl-agent/student"
+SYSTEM, RENDERER, MODEL = "short", "rtl_agent", "rtl-agent/student"  # whose tokenizer nearly all share
 SHELL = "execute_bash"
 EXIT_0 = "[exit code 0]"
 LAST_WORD = "Done."
@@ -106,8 +106,8 @@ class Conversations:
     That is taken from the bundled problems that ask for one reply. The agentic ones stay unseen, to be tested on.
     """
 
-    def __init__(self, seed: int) -> None:
-        self._dialect = dialect_for(MODEL, RENDERER)
+    def __init__(self, seed: int, model: str = MODEL) -> None:
+        self._model, self._dialect = model, dialect_for(model, RENDERER)
         self._random = Random(f"foreign {seed}")
         others = [problem for problem in load_problems("bundled") if problem.kind is Kind.SINGLE_SHOT]
         self._foreign = [line for problem in others for line in problem.prompt.splitlines() if line.strip()]
@@ -133,7 +133,7 @@ class Conversations:
         ])  # fmt: skip
 
     def _told(self, problem: Problem, calls: list[tuple[str, str]]) -> Pair:
-        builder = ProblemGroupBuilder(problem, 1, MODEL, RENDERER, EpisodeConfig(AGENTIC, system=SYSTEM))
+        builder = ProblemGroupBuilder(problem, 1, self._model, RENDERER, EpisodeConfig(AGENTIC, system=SYSTEM))
         encode = builder.renderer.tokenizer.encode
         end = encode("<|im_end|>")
         answer: list[int] = []
@@ -161,12 +161,12 @@ def _call_that_writes(path: str, design: str) -> str:
     return _call(f"cat > {path} <<'E'\n{design}E")
 
 
-def pairs(seed: int, course: Course) -> Iterator[Pair]:
-    """Without end."""
-    renderer = renderer_for(RENDERER, tokenizer_for(MODEL))
+def pairs(seed: int, course: Course, model: str = MODEL) -> Iterator[Pair]:
+    """Without end, in the tokens that this model reads."""
+    renderer = renderer_for(RENDERER, tokenizer_for(model))
     end = renderer.tokenizer.encode("<|im_end|>")
     template = as_problem(instances(seed, 1)[0])
-    conversations = Conversations(seed)
+    conversations = Conversations(seed, model)
     for one in answered(seed, course):
         problem = _without_harness(template, one.instance)
         match one.form:
@@ -179,9 +179,9 @@ def pairs(seed: int, course: Course) -> Iterator[Pair]:
                 yield conversations.reading(problem, one.design)
 
 
-def documents(seed: int, course: Course) -> Iterator[Pair]:
+def documents(seed: int, course: Course, model: str = MODEL) -> Iterator[Pair]:
     """The same problems as running text: specification, empty line, design. No turns, no code block, all is learned."""
-    tokenizer = renderer_for(RENDERER, tokenizer_for(MODEL)).tokenizer
+    tokenizer = renderer_for(RENDERER, tokenizer_for(model)).tokenizer
     end = tokenizer.encode("<|endoftext|>")
     for one in answered(seed, course):
         first, *rest = tokenizer.encode(f"{one.instance.text}\n\n{one.design}")

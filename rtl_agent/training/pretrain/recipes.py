@@ -42,6 +42,7 @@ STUDENTS: Course = (
     Stage(627, _STUDENTS_THEN, right=0.1, calls=0.06),
 )
 BASE: Course = (Stage(0, TRAINED, right=0.1, habit=0.7),)
+SECOND_TEACHERS: Course = (Stage(0, TRAINED), Stage(6, _TEACHERS_LAST), Stage(40, _LAST))
 AGENTS: Course = (Stage(0, _TEACHERS_LAST, calls=1.0, workspaces=0.5),)
 
 
@@ -50,9 +51,9 @@ class Recipe:
     about: str
     seed: int
     tokens: int
-    material: Callable[[int, Course], Iterator[Pair]]  # by seed
+    material: Callable[[int, Course, str], Iterator[Pair]]  # by seed, in the tokens of a model
     course: Course
-    start: str = ""  # the model that it goes on from; none: random weights
+    start: str = ""  # the model that it goes on from, whatever its tokenizer; none: random weights
     rates: Rates = field(default_factory=Rates)
 
 
@@ -70,5 +71,14 @@ RECIPES: Mapping[str, Recipe] = {
         AGENTS,
         start="rtl-agent/teacher",
         rates=Rates(matrices=0.01, rest=1.5e-3),
+    ),
+    "teacher-2": Recipe(
+        "the teacher, taught to read and write another tokenizer's tokens",
+        5,
+        6_000_000,
+        pairs,
+        SECOND_TEACHERS,
+        start="rtl-agent/teacher",
+        rates=Rates(matrices=0.01, rest=3e-3),
     ),
 }
