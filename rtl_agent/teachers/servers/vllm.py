@@ -1,8 +1,8 @@
 """vLLM, and whatever answers in its shape, as `rtl-agent serve` does: `prompt_logprobs` of /v1/completions.
 
 A row for each token of the prompt, None for the first: {"1234": {"logprob": -0.5, "rank": 1, "decoded_token": "x"},
-...} by token id, the k likeliest and the token that stands there. vLLM computes the whole prompt again for it, whatever its
-prefix cache holds, so there is nothing to gain by asking for the end of a sequence only.
+...} by token id, the k likeliest and the token that stands there. vLLM computes the whole prompt again for it, whatever
+its prefix cache holds, so there is nothing to gain by asking for the end of a sequence only.
 """
 
 from collections.abc import Mapping
