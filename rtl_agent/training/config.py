@@ -16,6 +16,7 @@ from rtl_agent.grading.reward import PRESETS as REWARDS
 from rtl_agent.grading.reward import RewardWeights, parse_weights
 from rtl_agent.options import BadOption, NamedOption, check_options, named_options, option
 from rtl_agent.prompts import system_names
+from rtl_agent.training.teacher_options import TeacherSpec, teacher_rules, teacher_specs
 
 STUDENT, TEACHER = "rtl-agent/student", "rtl-agent/teacher"
 Mode = Literal["distill", "rl", "supervised"]
@@ -55,9 +56,36 @@ class ModelConfig:
     """The models, where they run, and how the student is sampled."""
 
     student: str = option(STUDENT, "the model that is trained", also=("student_model", "model_name"))
-    teacher: str = option(TEACHER, "the model that advises it", also=("teacher_model",), modes=DISTILL)
+    teacher: str = option(
+        TEACHER,
+        "the model that advises it; several, by commas, with teacher_for",
+        also=("teacher_model",),
+        modes=DISTILL,
+    )
     teacher_kind: str = option(
         "same-tokens", "how the teacher reads what the student wrote: same-tokens, or a plug-in", modes=DISTILL
+    )
+    teacher_backend: str = option(
+        "same",
+        "where the teacher runs: same (as the student), embedded, tinker, http://host:port (Tinker's API) or "
+        "openai:http://host:port/v1 (vLLM, SGLang, llama.cpp, rtl-agent serve); one for all teachers, or one for each",
+        modes=DISTILL,
+        resume=True,
+    )
+    teacher_tokenizer: str = option(
+        "", "the teacher's tokenizer, a folder or a name on the hub; empty: by its name", modes=DISTILL
+    )
+    teacher_renderer_name: str = option(
+        "", "how messages become the teacher's tokens; empty: by its name", modes=DISTILL
+    )
+    teacher_api_key_env: str = option(
+        "", "the environment variable that holds the key of the teacher's server", modes=DISTILL, resume=True
+    )
+    teacher_for: str = option(
+        "", "of several teachers, who teaches what: cid016:NAME,fifo*:NAME; the first has the rest", modes=DISTILL
+    )
+    teacher_patience: float = option(
+        1800.0, "seconds that a run waits for a teacher that stops answering", modes=DISTILL, at_least=0, resume=True
     )
     backend: str = option("embedded", "embedded (this machine), tinker (the cloud), or http://host:port", resume=True)
     renderer_name: str = option("", "how messages become tokens; empty: by the model's name")
@@ -168,6 +196,13 @@ class EvalConfig:
         0.0, "sampling temperature in evaluations; 0: greedy", alias="eval_temperature", at_least=0, resume=True
     )
     teacher: bool = option(False, "evaluate the teacher once, too", alias="eval_teacher", modes=DISTILL, resume=True)
+    preflight_problems: int = option(
+        8,
+        "training problems that teacher and student answer before the first step, to see which is better; 0: none",
+        modes=DISTILL,
+        at_least=0,
+        resume=True,
+    )
     exam_problems: int = option(
         0, "number of other problems in an exam before and after training (`generated` only)", at_least=0, resume=True
     )
@@ -213,6 +248,11 @@ class Config:
         """ "" in modes without one."""
         return self.model.teacher if self.mode == "distill" else ""
 
+    @property
+    def teachers(self) -> tuple[TeacherSpec, ...]:
+        """Each with its server; none in modes without one."""
+        return teacher_specs(self.model) if self.mode == "distill" else ()
+
     def __post_init__(self) -> None:
         for group in (self.data, self.model, self.episode, self.objective, self.optim, self.grading, self.eval):
             check_options(group)
@@ -236,6 +276,9 @@ def _check(config: Config) -> None:
         raise BadOption(
             "num_substeps", config.optim.num_substeps, f"more than the {config.optim.batch_size} groups of a step"
         )
+    if config.mode == "distill":
+        teacher_specs(config.model)
+        teacher_rules(config.model)
     if config.mode == "supervised" and config.episode.kind != SINGLE:
         raise BadOption("env", config.episode.kind, "supervised training has single answers only")
     if config.episode.system and config.episode.system not in system_names():

@@ -7,9 +7,9 @@ the weights.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import tinker
@@ -20,6 +20,7 @@ from rtl_agent.problems import Problem
 from rtl_agent.processes import cpu_seconds
 from rtl_agent.runs import Checkpoint, RunWriter
 from rtl_agent.teachers import Teacher
+from rtl_agent.teachers.scorer import ScoringError
 from rtl_agent.training.config import Config
 from rtl_agent.training.errors import TrainingError
 from rtl_agent.training.evaluate import Evaluation, evaluate
@@ -28,6 +29,7 @@ from rtl_agent.training.interrupt import Interrupted, Stop
 from rtl_agent.training.metrics import Clock, episode_metrics, policy_metrics, signal_metrics
 from rtl_agent.training.monitor import Display, Trackers
 from rtl_agent.training.objective import Objective, TrainingBatch, array, reference_batch, training_batch
+from rtl_agent.training.preflight import Preflight
 from rtl_agent.training.rollouts import Group, Rollout, play_group
 from rtl_agent.training.student import Passes, Student, learning_rate
 from rtl_agent.training.tasks import TrainingTasks
@@ -43,13 +45,15 @@ class Loop:
     objective: Objective
     tasks: TrainingTasks
     student: Student
-    teacher: Teacher | None
+    teacher_of: Callable[[Problem], Teacher | None]
     run: RunWriter
     display: Display
     trackers: Trackers
     total: int
     best: float | None = None
     tested_teacher: tinker.SamplingClient | None = None
+    teacher_tasks: TrainingTasks | None = None  # as the teacher that is tested reads them; None: as the student does
+    preflight: Preflight | None = None
     exam: Exam | None = None
     stop: Stop = field(default_factory=Stop)
     done: int = 0  # steps whose weights, metrics and rollouts are there
@@ -68,8 +72,16 @@ class Loop:
         except Interrupted:
             await self._save_stopped()
             raise
+        except ScoringError:  # a teacher's server is gone; the student's is not
+            if not self._committed:
+                await self._save_stopped()
+            raise
 
     async def _train(self, first: int) -> None:
+        if self.preflight and first == 0:
+            self.display.doing("asking teacher and student")
+            await self._droppable(self.preflight.compare(self.client))
+            self.display.doing("training")
         await self._droppable(self._examine(BEFORE, self.client if first == 0 else None))
         if self.exam and first < self.total:
             self.exam.forget(AFTER)
@@ -192,7 +204,8 @@ class Loop:
             await asyncio.gather(*playing, return_exceptions=True)
 
     async def _group(self, problem: Problem, policy: Policy) -> Group:
-        return await play_group(self.tasks.builder(problem, self.config.optim.group_size), policy, self.teacher)
+        builder = self.tasks.builder(problem, self.config.optim.group_size)
+        return await play_group(builder, policy, self.teacher_of(problem))
 
     def _teaches(self, group: Group) -> bool:
         """A group that lost its rollouts never does; one with equal rewards does by its teacher, or is kept."""
@@ -219,14 +232,16 @@ class Loop:
     async def _examine(self, who: str, client: tinker.SamplingClient | None) -> None:
         if self.exam and client is not None and who in self.config.eval.exam_of.split(","):
             self.display.doing(f"exam: {who}")
-            await self.exam.examine(who, client)
+            exam = replace(self.exam, tasks=self.teacher_tasks) if who == TEACHER and self.teacher_tasks else self.exam
+            await exam.examine(who, client)
             self.display.doing("training")
 
     async def _test(self, client: tinker.SamplingClient, steps_done: int, kind: str) -> Evaluation:
         """Every test set, asked of the student or its teacher in the same way; the answers are kept."""
         temperature, seed = self.config.eval.temperature, seed_of(self.config.run.seed, "eval")
         policy = Policy(client, self.config.episode.max_tokens, temperature, seed)
-        found = await evaluate(self.tasks, policy, self.config.eval.samples)
+        tasks = self.teacher_tasks if kind == "teacher" and self.teacher_tasks else self.tasks
+        found = await evaluate(tasks, policy, self.config.eval.samples)
         episodes = [record for group in found.groups for record in records(group, steps_done)]
         self.run.log_rollouts(steps_done, episodes, kind=kind)
         return found

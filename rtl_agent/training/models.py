@@ -1,37 +1,32 @@
 """The student and its teacher on a backend: their names are checked before anything is made, then clients for them."""
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
 
-import tinker
-
-from rtl_agent.backends.connect import EMBEDDED, Connection
+from rtl_agent.backends.connect import Connection
 from rtl_agent.envs.tokenizers import tokenizer_for
-from rtl_agent.registry import PluginError, UnknownName, did_you_mean
+from rtl_agent.registry import PluginError, UnknownName
 from rtl_agent.runs import Checkpoint
-from rtl_agent.teachers import SAME_TOKENS, TEACHERS, Teacher
+from rtl_agent.teachers import SAME_TOKENS, TEACHERS, Advice, Teacher, TopK
+from rtl_agent.teachers.scorer import Scorer
 from rtl_agent.training.config import Config
 from rtl_agent.training.errors import BadConfig
 from rtl_agent.training.student import Student
+from rtl_agent.training.teachers import OpenTeacher, Teachers, check_known, check_own_models, on_the_students_server
 
 DEFAULT_CONTEXT = 32_768  # of models whose server does not say
 _PROBE = "module arbiter #(parameter WIDTH = 8) (input logic clk); // assign grant_valid <= |req;\n"
 
 
 def model_names(config: Config) -> list[str]:
-    return [name for name in dict.fromkeys((config.student, config.teacher)) if name]
+    """Of the models on the student's server."""
+    return list(dict.fromkeys((config.student, *on_the_students_server(config))))
 
 
 def check_embedded_models(config: Config) -> None:
     """Before a server is started: BadConfig for a model that this machine does not have."""
-    from rtl_agent.backends.engine.contract import EngineError
-    from rtl_agent.backends.models.registry import OWN, model_directory
-
-    for name in model_names(config):
-        try:
-            model_directory(name)
-        except EngineError as error:
-            raise BadConfig(f"{error}{did_you_mean(name, OWN, most=1)}") from error
+    check_own_models(model_names(config))
 
 
 async def context_length(connection: Connection, config: Config) -> int:
@@ -39,16 +34,8 @@ async def context_length(connection: Connection, config: Config) -> int:
     capabilities = await connection.capabilities()
     known = {str(one.model_name): one for one in capabilities.supported_models}
     if known:
-        _check_known(model_names(config), known, config.model.backend)
+        check_known(model_names(config), known, config.model.backend)
     return int(getattr(known.get(config.student), "max_context_length", None) or DEFAULT_CONTEXT)
-
-
-def _check_known(names: Iterable[str], known: Iterable[str], backend: str) -> None:
-    for name in names:
-        if name not in known:
-            has = ", ".join(sorted(known))
-            where = "the embedded server" if backend == EMBEDDED else backend
-            raise BadConfig(f"{where} has no model {name}{did_you_mean(name, known, most=1)}; it has {has}")
 
 
 async def open_student(connection: Connection, config: Config, checkpoint: Checkpoint | None) -> Student:
@@ -65,31 +52,41 @@ async def open_student(connection: Connection, config: Config, checkpoint: Check
     return Student(client, config.objective.loss_fn, config.optim.grad_clip_norm)
 
 
-async def open_teacher(connection: Connection, config: Config) -> Teacher | None:
-    """None where no term of the objective asks for one."""
+@dataclass(frozen=True)
+class _SameTokens:
+    """A model with the student's vocabulary on any server, which reads the sequence as it is."""
+
+    scorer: Scorer
+    topk: int
+
+    @property
+    def name(self) -> str:
+        return self.scorer.name
+
+    async def advise(self, tokens: Sequence[int]) -> Advice:
+        scores = await self.scorer.score(tokens, topk=self.topk)
+        return Advice(tuple(one or 0.0 for one in scores.logprobs), cast(tuple[TopK | None, ...], scores.top))
+
+
+def open_advisors(config: Config, teachers: Teachers | None) -> dict[str, Teacher | None]:
+    """By the teacher's name; None where no term of the objective asks for one."""
     objective = config.objective
-    if config.mode != "distill" or not (objective.kl_penalty_coef or objective.forward_kl_coef):
-        return None
-    client = await _teacher_client(connection, config)
+    asked = objective.kl_penalty_coef or objective.forward_kl_coef
+    return {one.name: _advisor(one, config) if asked else None for one in (teachers.all if teachers else ())}
+
+
+def _advisor(teacher: OpenTeacher, config: Config) -> Teacher:
+    objective = config.objective
+    topk = objective.forward_kl_topk if objective.forward_kl_coef else 0
+    if config.model.teacher_kind == SAME_TOKENS:
+        names = (config.student, teacher.name)
+        check_same_vocabulary(tokenizer_for(config.student), tokenizer_for(teacher.tokenizer), names)
+        return _SameTokens(teacher.scorer, topk)
     try:
         kind = TEACHERS[config.model.teacher_kind]
     except (UnknownName, PluginError) as error:
         raise BadConfig(f"teacher_kind={config.model.teacher_kind}: {error}") from error
-    return kind(client, config.teacher, objective.forward_kl_topk if objective.forward_kl_coef else 0)
-
-
-async def open_evaluated_teacher(connection: Connection, config: Config) -> tinker.SamplingClient | None:
-    """A teacher can be evaluated whether it advises or not."""
-    if config.mode != "distill" or not config.eval.teacher:
-        return None
-    return await _teacher_client(connection, config)
-
-
-async def _teacher_client(connection: Connection, config: Config) -> tinker.SamplingClient:
-    names = (config.student, config.teacher)
-    if config.model.teacher_kind == SAME_TOKENS:
-        check_same_vocabulary(tokenizer_for(names[0]), tokenizer_for(names[1]), names)
-    return await connection.service.create_sampling_client_async(base_model=config.teacher)
+    return kind(teacher.sampler, teacher.name, topk)
 
 
 def check_same_vocabulary(student: Any, teacher: Any, names: tuple[str, str]) -> None:
