@@ -14,9 +14,7 @@ from rtl_agent.cli.train import ensure_packages
 def pretrain(
     which: Annotated[
         str,
-        typer.Argument(
-            help="teacher, student, student-base (running text), agent (tool calls) or teacher-2 (other tokens)"
-        ),
+        typer.Argument(help="teacher, student, student-base, student-reader, agent or teacher-2"),
     ],
     out: Annotated[Path, typer.Option(help="Directory for the model; an unfinished one is resumed.")],
     tokens: Annotated[

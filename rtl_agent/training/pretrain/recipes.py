@@ -51,6 +51,7 @@ SECOND_TEACHERS: Course = (
     Stage(109, _SECOND_AGAIN),
     Stage(190, _TEACHERS_LAST),
 )
+READERS: Course = (Stage(0, _STUDENTS_THEN, right=0.1, calls=0.06, told=0.5),)
 AGENTS: Course = (Stage(0, _TEACHERS_LAST, calls=1.0, workspaces=0.5),)
 
 
@@ -79,6 +80,15 @@ RECIPES: Mapping[str, Recipe] = {
         AGENTS,
         start="rtl-agent/teacher",
         rates=Rates(matrices=0.01, rest=1.5e-3),
+    ),
+    "student-reader": Recipe(
+        "the student, taught to follow a reference that it is told; untold it answers by habit as before",
+        6,
+        2_000_000,
+        pairs,
+        READERS,
+        start="rtl-agent/student",
+        rates=Rates(matrices=0.005, rest=1e-3),
     ),
     "teacher-2": Recipe(
         "the teacher, taught to read and write another tokenizer's tokens",
