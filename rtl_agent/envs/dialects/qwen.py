@@ -101,11 +101,7 @@ class QwenDialect:
     def follow(self, sampled: Sequence[int], results: Sequence[ToolResult]) -> list[int]:
         tokens = [] if sampled and sampled[-1] == self._end else [self._end]
         if results:
-            tokens += self._user
-            for at, result in enumerate(results):
-                tokens += self._control("\n") if at else []
-                tokens += self._wrapped(result)
-            tokens.append(self._end)
+            tokens += [*self._user, *self._shown(results), self._end]
         return tokens + self._header
 
     def read(self, sampled: Sequence[int]) -> WrittenTurn:
@@ -128,6 +124,12 @@ class QwenDialect:
             opened,
             self._frames and not headed,
         )
+
+    def _shown(self, results: Sequence[ToolResult]) -> list[int]:
+        tokens: list[int] = []
+        for at, result in enumerate(results):
+            tokens += [*(self._control("\n") if at else []), *self._wrapped(result)]
+        return tokens
 
     def _wrapped(self, result: ToolResult) -> list[int]:
         if not result.name:

@@ -11,6 +11,7 @@ from tinker_cookbook.renderers import Renderer
 from rtl_agent.envs.dialects.dialect import Dialect
 from rtl_agent.envs.dialects.harmony import HarmonyDialect
 from rtl_agent.envs.dialects.qwen import QwenDialect
+from rtl_agent.envs.dialects.qwen_xml import Qwen35Dialect, QwenCoderDialect
 from rtl_agent.envs.dialects.text import TextDialect
 from rtl_agent.envs.renderers import HarmonyRenderer, default_renderer, renderer_for
 from rtl_agent.envs.tokenizers import tokenizer_for
@@ -33,6 +34,9 @@ DIALECTS: Registry[Callable[[Renderer], Dialect]] = Registry(
         "qwen3": QwenDialect,
         "qwen3_disable_thinking": QwenDialect,
         "qwen3_instruct": QwenDialect,
+        "qwen3_coder": QwenCoderDialect,
+        "qwen3_5": Qwen35Dialect,
+        "qwen3_5_disable_thinking": Qwen35Dialect,
         "rtl_agent": _brief,
         "gpt_oss_no_sysprompt": _harmony,
         "gpt_oss_low_reasoning": _harmony,
