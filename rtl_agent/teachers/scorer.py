@@ -1,6 +1,6 @@
 """Who scores tokens: any server that tells how likely a model finds a text that is given to it.
 
-A scorer knows its own model's tokens and nothing of a student. `rtl_agent.teachers.teacher` makes advice of what it says.
+A scorer knows its own model's tokens and nothing of a student; `rtl_agent.teachers.teacher` makes advice of its scores.
 """
 
 import math
@@ -20,13 +20,14 @@ class TopK:
 
     tokens: tuple[int, ...]
     logprobs: tuple[float, ...]
+    mass: float = 1.0  # what their shares add up to: less where others were left out that should have their own
 
     def shares(self) -> list[float]:
-        """Probabilities among these tokens alone: they add up to 1."""
+        """Probabilities among these tokens alone."""
         most = max(self.logprobs)
         weights = [math.exp(logprob - most) for logprob in self.logprobs]
         total = sum(weights)
-        return [weight / total for weight in weights]
+        return [weight / total * self.mass for weight in weights]
 
 
 @dataclass(frozen=True)

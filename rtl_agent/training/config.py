@@ -18,10 +18,15 @@ from rtl_agent.options import BadOption, NamedOption, check_options, named_optio
 from rtl_agent.prompts import system_names
 
 STUDENT, TEACHER = "rtl-agent/student", "rtl-agent/teacher"
+SELF = "self"  # in place of a teacher's name
 Mode = Literal["distill", "rl", "supervised"]
 LossFn = Literal["importance_sampling", "ppo", "cispo", "dro"]
 IfExists = Literal["delete", "resume", "ask", "raise"]
 NoSignal = Literal["keep", "drop", "resample"]
+Credit = Literal["covering", "chunk", "share"]
+Sees = Literal["reference", "feedback", "spec-aware"]
+SelfWeights = Literal["current", "start"]
+Thinking = Literal["hidden", "shown", "scored"]
 Schedule = Literal["constant", "linear", "cosine"]
 
 MODES: dict[Mode, str] = {
@@ -55,9 +60,44 @@ class ModelConfig:
     """The models, where they run, and how the student is sampled."""
 
     student: str = option(STUDENT, "the model that is trained", also=("student_model", "model_name"))
-    teacher: str = option(TEACHER, "the model that advises it", also=("teacher_model",), modes=DISTILL)
+    teacher: str = option(
+        TEACHER, "the model that advises it, or `self`: the student, told more", also=("teacher_model",), modes=DISTILL
+    )
+    teacher_sees: Sees = option(
+        "reference",
+        "what teacher_model=self is told: the reference solution, feedback on the very answer, or a system message "
+        "that insists on the specification (spec-aware)",
+        choices=get_args(Sees),
+        modes=DISTILL,
+    )
+    teacher_weights: SelfWeights = option(
+        "current",
+        "whose weights teacher_model=self has: the student's current ones, or those that it started from (start)",
+        choices=get_args(SelfWeights),
+        modes=DISTILL,
+    )
+    teacher_renderer_name: str = option(
+        "", "how messages become the teacher's tokens, if it has another tokenizer; empty: by its name", modes=DISTILL
+    )
     teacher_kind: str = option(
-        "same-tokens", "how the teacher reads what the student wrote: same-tokens, or a plug-in", modes=DISTILL
+        "auto",
+        "how the teacher reads what the student wrote: same-tokens, other-tokens, or a plug-in; auto compares the "
+        "two tokenizers",
+        modes=DISTILL,
+    )
+    teacher_thinking: Thinking = option(
+        "hidden",
+        "the student's thinking, to a teacher with another tokenizer: hidden, shown (and not scored), or scored",
+        choices=get_args(Thinking),
+        modes=DISTILL,
+    )
+    min_aligned: float = option(
+        0.9,
+        "stop if a teacher with another tokenizer scores less than this fraction of a step's text",
+        modes=DISTILL,
+        at_least=0,
+        at_most=1,
+        resume=True,
     )
     backend: str = option("embedded", "embedded (this machine), tinker (the cloud), or http://host:port", resume=True)
     renderer_name: str = option("", "how messages become tokens; empty: by the model's name")
@@ -77,11 +117,25 @@ class ObjectiveConfig:
     kl_discount_factor: float = option(
         0.0, "discount at which a token bears the KL of later tokens; 0: its own only", modes=DISTILL, resume=True
     )
+    kl_credit: Credit = option(
+        "covering",
+        "a teacher with another tokenizer judges chunks of tokens; each token bears its part by what the teacher would "
+        "have written up to there (covering), all of the chunk (chunk), or an equal share (share)",
+        choices=get_args(Credit),
+        modes=DISTILL,
+        resume=True,
+    )
     forward_kl_coef: float = option(
         0.0, "weight of cross-entropy to the teacher's most likely tokens (forward KL)", modes=DISTILL, resume=True
     )
     forward_kl_topk: int = option(
         8, "number of the teacher's most likely tokens", modes=DISTILL, at_least=1, resume=True
+    )
+    forward_kl_guard: bool = option(
+        True,
+        "with another tokenizer, leave out positions where the teacher's likeliest tokens are not the same actions",
+        modes=DISTILL,
+        resume=True,
     )
     prefix_trust: float = option(
         0.0,

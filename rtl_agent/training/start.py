@@ -38,9 +38,9 @@ from rtl_agent.training.models import (
     check_embedded_models,
     context_length,
     model_names,
+    open_advisor,
     open_evaluated_teacher,
     open_student,
-    open_teacher,
 )
 from rtl_agent.training.monitor import Display, Trackers
 from rtl_agent.training.objective import Objective
@@ -181,7 +181,7 @@ async def _train(config: Config, path: Path, console: Console, stop: Stop) -> Tr
             objective=Objective.of(config),
             tasks=tasks,
             student=await open_student(connection, config, checkpoint),
-            teacher=await open_teacher(connection, config),
+            advisor=await open_advisor(connection, config, tasks),
             run=run,
             display=stack.enter_context(Display(console, total, first)),
             trackers=trackers,
