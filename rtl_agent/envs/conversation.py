@@ -23,16 +23,19 @@ class PartKind(StrEnum):
 class Part:
     """A stretch of a turn that says something, without the markup around it.
 
-    `tokens` are from and to (exclusive) in the turn. Of each of them, `ends` says where in `text` it ends: None within
-    an escape. Arguments come twice, as the JSON that was written and as values, over the same tokens: whoever writes
-    the call again takes the JSON where it can, and the values elsewhere.
+    `tokens` are those that lie within it, from and to (exclusive) in the turn: one that holds the end of a value and
+    the quote behind it is not among them. The first begins at `start` in `text`. Of each of them, `ends` says where in
+    `text` it ends: None within an escape. Arguments come twice, as the JSON that was written and as values, over the
+    same tokens: whoever writes the call again takes the JSON where it can, and the values elsewhere.
     """
 
     kind: PartKind
     text: bytes
     tokens: tuple[int, int]
     ends: tuple[int | None, ...]
-    call: int = 0  # the how manieth call of the turn
+    start: int = 0
+    gaps: tuple[tuple[int, int], ...] = ()  # stretches of the text that the tokens do not say in these bytes
+    call: int = 0  # calls of a turn are counted from 0
     name: str = ""  # the called tool
     argument: str = ""  # of ARGUMENT: whose value it is
     escaped: bool = False  # tokens are not the bytes of the text, as it is written with escapes

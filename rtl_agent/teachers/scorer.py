@@ -24,13 +24,14 @@ class TopK:
 
     tokens: tuple[int, ...]
     logprobs: tuple[float, ...]
+    mass: float = 1.0  # what their shares add up to: less where others were left out that should have their own
 
     def shares(self) -> list[float]:
-        """Probabilities among these tokens alone: they add up to 1."""
+        """Probabilities among these tokens alone."""
         most = max(self.logprobs)
         weights = [math.exp(logprob - most) for logprob in self.logprobs]
         total = sum(weights)
-        return [weight / total for weight in weights]
+        return [weight / total * self.mass for weight in weights]
 
 
 @dataclass(frozen=True)

@@ -16,13 +16,18 @@ from rtl_agent.grading.reward import PRESETS as REWARDS
 from rtl_agent.grading.reward import RewardWeights, parse_weights
 from rtl_agent.options import BadOption, NamedOption, check_options, named_options, option
 from rtl_agent.prompts import system_names
-from rtl_agent.training.teacher_options import TeacherSpec, teacher_rules, teacher_specs
+from rtl_agent.training.teacher_options import SAME, TeacherSpec, teacher_rules, teacher_specs
 
 STUDENT, TEACHER = "rtl-agent/student", "rtl-agent/teacher"
+SELF = "self"  # in place of a teacher's name
 Mode = Literal["distill", "rl", "supervised"]
 LossFn = Literal["importance_sampling", "ppo", "cispo", "dro"]
 IfExists = Literal["delete", "resume", "ask", "raise"]
 NoSignal = Literal["keep", "drop", "resample"]
+Credit = Literal["covering", "chunk", "share"]
+Sees = Literal["reference", "feedback", "spec-aware"]
+SelfWeights = Literal["current", "start"]
+Thinking = Literal["hidden", "shown", "scored"]
 Schedule = Literal["constant", "linear", "cosine"]
 
 MODES: dict[Mode, str] = {
@@ -58,12 +63,45 @@ class ModelConfig:
     student: str = option(STUDENT, "the model that is trained", also=("student_model", "model_name"))
     teacher: str = option(
         TEACHER,
-        "the model that advises it; several, by commas, with teacher_for",
+        "the model that advises it, several by commas (teacher_for), or `self`: the student, told more",
         also=("teacher_model",),
         modes=DISTILL,
     )
+    teacher_sees: Sees = option(
+        "reference",
+        "what teacher_model=self is told: the reference solution, feedback on the very answer, or a system message "
+        "that insists on the specification (spec-aware)",
+        choices=get_args(Sees),
+        modes=DISTILL,
+    )
+    teacher_weights: SelfWeights = option(
+        "current",
+        "whose weights teacher_model=self has: the student's current ones, or those that it started from (start)",
+        choices=get_args(SelfWeights),
+        modes=DISTILL,
+    )
+    teacher_renderer_name: str = option(
+        "", "how messages become the teacher's tokens, if it has another tokenizer; empty: by its name", modes=DISTILL
+    )
     teacher_kind: str = option(
-        "same-tokens", "how the teacher reads what the student wrote: same-tokens, or a plug-in", modes=DISTILL
+        "auto",
+        "how the teacher reads what the student wrote: same-tokens, other-tokens, or a plug-in; auto compares the "
+        "two tokenizers",
+        modes=DISTILL,
+    )
+    teacher_thinking: Thinking = option(
+        "hidden",
+        "the student's thinking, to a teacher with another tokenizer: hidden, shown (and not scored), or scored",
+        choices=get_args(Thinking),
+        modes=DISTILL,
+    )
+    min_aligned: float = option(
+        0.9,
+        "stop if a teacher with another tokenizer scores less than this fraction of a step's text",
+        modes=DISTILL,
+        at_least=0,
+        at_most=1,
+        resume=True,
     )
     teacher_backend: str = option(
         "same",
@@ -74,9 +112,6 @@ class ModelConfig:
     )
     teacher_tokenizer: str = option(
         "", "the teacher's tokenizer, a folder or a name on the hub; empty: by its name", modes=DISTILL
-    )
-    teacher_renderer_name: str = option(
-        "", "how messages become the teacher's tokens; empty: by its name", modes=DISTILL
     )
     teacher_api_key_env: str = option(
         "", "the environment variable that holds the key of the teacher's server", modes=DISTILL, resume=True
@@ -105,11 +140,25 @@ class ObjectiveConfig:
     kl_discount_factor: float = option(
         0.0, "discount at which a token bears the KL of later tokens; 0: its own only", modes=DISTILL, resume=True
     )
+    kl_credit: Credit = option(
+        "covering",
+        "a teacher with another tokenizer judges chunks of tokens; each token bears its part by what the teacher would "
+        "have written up to there (covering), all of the chunk (chunk), or an equal share (share)",
+        choices=get_args(Credit),
+        modes=DISTILL,
+        resume=True,
+    )
     forward_kl_coef: float = option(
         0.0, "weight of cross-entropy to the teacher's most likely tokens (forward KL)", modes=DISTILL, resume=True
     )
     forward_kl_topk: int = option(
         8, "number of the teacher's most likely tokens", modes=DISTILL, at_least=1, resume=True
+    )
+    forward_kl_guard: bool = option(
+        True,
+        "with another tokenizer, leave out positions where the teacher's likeliest tokens are not the same actions",
+        modes=DISTILL,
+        resume=True,
     )
     prefix_trust: float = option(
         0.0,
@@ -250,8 +299,8 @@ class Config:
 
     @property
     def teachers(self) -> tuple[TeacherSpec, ...]:
-        """Each with its server; none in modes without one."""
-        return teacher_specs(self.model) if self.mode == "distill" else ()
+        """Each with its server; none in modes without one, and where the student teaches itself."""
+        return teacher_specs(self.model) if self.mode == "distill" and self.model.teacher != SELF else ()
 
     def __post_init__(self) -> None:
         for group in (self.data, self.model, self.episode, self.objective, self.optim, self.grading, self.eval):
@@ -277,8 +326,7 @@ def _check(config: Config) -> None:
             "num_substeps", config.optim.num_substeps, f"more than the {config.optim.batch_size} groups of a step"
         )
     if config.mode == "distill":
-        teacher_specs(config.model)
-        teacher_rules(config.model)
+        _check_teachers(config.model)
     if config.mode == "supervised" and config.episode.kind != SINGLE:
         raise BadOption("env", config.episode.kind, "supervised training has single answers only")
     if config.episode.system and config.episode.system not in system_names():
@@ -290,6 +338,13 @@ def _check(config: Config) -> None:
             "the model could read the tests, so every reward is 0 and nothing would be learned; choose spec, own-tests "
             "or feedback (`rtl-agent play --level open` is for finding faults in problems)",
         )
+
+
+def _check_teachers(model: ModelConfig) -> None:
+    names = [spec.name for spec in teacher_specs(model)]
+    teacher_rules(model)
+    if SELF in names and (len(names) > 1 or model.teacher_backend not in ("", SAME)):
+        raise BadOption("teacher_model", model.teacher, "the student teaches itself alone, and on its own server")
 
 
 def warnings(config: Config) -> list[str]:

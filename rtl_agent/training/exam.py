@@ -55,16 +55,19 @@ class Exam:
     sets: Mapping[str, Sequence[Problem]]
     directory: Path
 
-    async def examine(self, who: str, client: tinker.SamplingClient) -> None:
-        """Ask and keep the results; what was kept by an earlier start of the run stays as it is."""
+    async def examine(self, who: str, client: tinker.SamplingClient, tasks: TrainingTasks | None = None) -> None:
+        """Ask and keep the results; what was kept by an earlier start of the run stays as it is.
+
+        `tasks` asks in the tokens of another model than the student.
+        """
         kept = read(self.directory)
         if not self.sets or who in kept:
             return
         found: dict[str, Any] = {}
         for name, problems in self.sets.items():
             found[name] = {
-                "greedy": asdict(await self._ask(client, problems, 1, 0.0)),
-                "sampled": asdict(await self._ask(client, problems, self.config.eval.exam_samples, 1.0)),
+                "greedy": asdict(await self._ask(client, problems, 1, 0.0, tasks)),
+                "sampled": asdict(await self._ask(client, problems, self.config.eval.exam_samples, 1.0, tasks)),
             }
         write_whole(self.directory / FILE, json.dumps({**kept, who: found}, indent=1).encode())
 
@@ -75,10 +78,15 @@ class Exam:
             write_whole(self.directory / FILE, json.dumps(kept, indent=1).encode())
 
     async def _ask(
-        self, client: tinker.SamplingClient, problems: Sequence[Problem], samples: int, temperature: float
+        self,
+        client: tinker.SamplingClient,
+        problems: Sequence[Problem],
+        samples: int,
+        temperature: float,
+        tasks: TrainingTasks | None,
     ) -> ExamResult:
         policy = Policy(client, self.config.episode.max_tokens, temperature, seed_of("exam", temperature))
-        builders = [self.tasks.builder(one, samples) for one in problems]
+        builders = [(tasks or self.tasks).builder(one, samples) for one in problems]
         return result(await gather_or_cancel(play_group(builder, policy) for builder in builders), samples)
 
 

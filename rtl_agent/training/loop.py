@@ -9,7 +9,7 @@ the weights.
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import tinker
@@ -19,14 +19,15 @@ from rtl_agent.envs.rollout import Policy, seed_of
 from rtl_agent.problems import Problem
 from rtl_agent.processes import cpu_seconds
 from rtl_agent.runs import Checkpoint, RunWriter
-from rtl_agent.teachers import Teacher
 from rtl_agent.teachers.scorer import ScoringError
+from rtl_agent.training.advisor import Advisor
 from rtl_agent.training.config import Config
 from rtl_agent.training.errors import TrainingError
 from rtl_agent.training.evaluate import Evaluation, evaluate
 from rtl_agent.training.exam import AFTER, BEFORE, TEACHER, Exam
 from rtl_agent.training.interrupt import Interrupted, Stop
 from rtl_agent.training.metrics import Clock, episode_metrics, policy_metrics, signal_metrics
+from rtl_agent.training.models import EvaluatedTeacher
 from rtl_agent.training.monitor import Display, Trackers
 from rtl_agent.training.objective import Objective, TrainingBatch, array, reference_batch, training_batch
 from rtl_agent.training.preflight import Preflight
@@ -45,14 +46,13 @@ class Loop:
     objective: Objective
     tasks: TrainingTasks
     student: Student
-    teacher_of: Callable[[Problem], Teacher | None]
+    advisor_of: Callable[[Problem], Advisor | None]
     run: RunWriter
     display: Display
     trackers: Trackers
     total: int
     best: float | None = None
-    tested_teacher: tinker.SamplingClient | None = None
-    teacher_tasks: TrainingTasks | None = None  # as the teacher that is tested reads them; None: as the student does
+    tested_teacher: EvaluatedTeacher | None = None
     preflight: Preflight | None = None
     exam: Exam | None = None
     stop: Stop = field(default_factory=Stop)
@@ -99,7 +99,8 @@ class Loop:
             self._log(self.total, metrics)
             self.display.step(self.total - 1, metrics)
         await self._droppable(self._examine(AFTER, self.client))
-        await self._droppable(self._examine(TEACHER, self.tested_teacher))
+        if self.tested_teacher is not None:
+            await self._droppable(self._examine(TEACHER, self.tested_teacher.client, self._teachers_tasks))
 
     async def _droppable(self, work: Coroutine[Any, Any, T]) -> T:
         self._committed = False
@@ -205,7 +206,7 @@ class Loop:
 
     async def _group(self, problem: Problem, policy: Policy) -> Group:
         builder = self.tasks.builder(problem, self.config.optim.group_size)
-        return await play_group(builder, policy, self.teacher_of(problem))
+        return await play_group(builder, policy, self.advisor_of(problem))
 
     def _teaches(self, group: Group) -> bool:
         """A group that lost its rollouts never does; one with equal rewards does by its teacher, or is kept."""
@@ -219,7 +220,7 @@ class Loop:
         self.display.doing("evaluating")
         level: dict[str, float] = {}
         if self.tested_teacher is not None and not self.run.has_rollouts("teacher"):
-            tested = await self._test(self.tested_teacher, steps_done, "teacher")
+            tested = await self._test(self.tested_teacher.client, steps_done, "teacher", self._teachers_tasks)
             level = {f"teacher/{name}": value for name, value in tested.metrics.items()}
         found = await self._test(self.client, steps_done, "eval")
         value = found.metrics.get("test/env/all/reward/total")
@@ -229,19 +230,27 @@ class Loop:
         self.display.doing("training")
         return found.metrics | level
 
-    async def _examine(self, who: str, client: tinker.SamplingClient | None) -> None:
+    @property
+    def _teachers_tasks(self) -> TrainingTasks:
+        """The same questions in the teacher's own tokens."""
+        assert self.tested_teacher is not None
+        return self.tasks.asked_of(self.tested_teacher.model, self.tested_teacher.renderer_name)
+
+    async def _examine(
+        self, who: str, client: tinker.SamplingClient | None, tasks: TrainingTasks | None = None
+    ) -> None:
         if self.exam and client is not None and who in self.config.eval.exam_of.split(","):
             self.display.doing(f"exam: {who}")
-            exam = replace(self.exam, tasks=self.teacher_tasks) if who == TEACHER and self.teacher_tasks else self.exam
-            await exam.examine(who, client)
+            await self.exam.examine(who, client, tasks)
             self.display.doing("training")
 
-    async def _test(self, client: tinker.SamplingClient, steps_done: int, kind: str) -> Evaluation:
+    async def _test(
+        self, client: tinker.SamplingClient, steps_done: int, kind: str, tasks: TrainingTasks | None = None
+    ) -> Evaluation:
         """Every test set, asked of the student or its teacher in the same way; the answers are kept."""
         temperature, seed = self.config.eval.temperature, seed_of(self.config.run.seed, "eval")
         policy = Policy(client, self.config.episode.max_tokens, temperature, seed)
-        tasks = self.teacher_tasks if kind == "teacher" and self.teacher_tasks else self.tasks
-        found = await evaluate(tasks, policy, self.config.eval.samples)
+        found = await evaluate(tasks or self.tasks, policy, self.config.eval.samples)
         episodes = [record for group in found.groups for record in records(group, steps_done)]
         self.run.log_rollouts(steps_done, episodes, kind=kind)
         return found
@@ -272,16 +281,18 @@ def records(group: Group, step: int) -> list[dict[str, Any]]:
         if rollout.advice and sampled:
             teacher = teacher_logprobs(rollout)
             record["teacher_logprobs"] = teacher
-            record["reverse_kl"] = [mine - theirs for mine, theirs in zip(sampled, teacher, strict=True)]
+            record["reverse_kl"] = [
+                None if theirs is None else mine - theirs for mine, theirs in zip(sampled, teacher, strict=True)
+            ]
         found.append(record)
     for why in group.lost:
         found.append({"problem_id": group.problem.id, "step": step, "lost": why})
     return found
 
 
-def teacher_logprobs(rollout: Rollout) -> list[float]:
-    """Of the sampled tokens alone, in their order: observations between them are nobody's action."""
-    found: list[float] = []
+def teacher_logprobs(rollout: Rollout) -> list[float | None]:
+    """Of the sampled tokens alone, in their order: observations between them are nobody's action. None: not scored."""
+    found: list[float | None] = []
     for datum, advice in zip(rollout.data, rollout.advice, strict=True):
         mask = array(datum, "mask")
         found += [value for value, action in zip(advice.logprobs[1:], mask, strict=True) if action > 0]

@@ -1,20 +1,30 @@
 """The student and its teacher on a backend: their names are checked before anything is made, then clients for them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
+
+import tinker
 
 from rtl_agent.backends.connect import Connection
+from rtl_agent.byte_vocabulary import ByteVocabulary, NotBytes
 from rtl_agent.envs.tokenizers import tokenizer_for
+from rtl_agent.problems import BUNDLED, Problem, load_problems
+from rtl_agent.prompts import reference_reply
 from rtl_agent.registry import PluginError, UnknownName
 from rtl_agent.runs import Checkpoint
-from rtl_agent.teachers import SAME_TOKENS, TEACHERS, Advice, Teacher, TopK
-from rtl_agent.teachers.scorer import Scorer
-from rtl_agent.training.config import Config
+from rtl_agent.teachers import OTHER_TOKENS, SAME_TOKENS, TEACHERS, Teacher, TeacherSetup, TinkerScorer
+from rtl_agent.training.advisor import Advisor
+from rtl_agent.training.config import SELF, Config
 from rtl_agent.training.errors import BadConfig
+from rtl_agent.training.privileged import PrivilegedPrompt
+from rtl_agent.training.readers import OtherTokens, Privileged, Reader, Verbatim
 from rtl_agent.training.student import Student
+from rtl_agent.training.tasks import TrainingTasks, asked_as
 from rtl_agent.training.teachers import OpenTeacher, Teachers, check_known, check_own_models, on_the_students_server
 
+AUTO = "auto"
+KNOWN_TEXTS = 200  # problems whose references are looked at
 DEFAULT_CONTEXT = 32_768  # of models whose server does not say
 _PROBE = "module arbiter #(parameter WIDTH = 8) (input logic clk); // assign grant_valid <= |req;\n"
 
@@ -52,49 +62,107 @@ async def open_student(connection: Connection, config: Config, checkpoint: Check
     return Student(client, config.objective.loss_fn, config.optim.grad_clip_norm)
 
 
-@dataclass(frozen=True)
-class _SameTokens:
-    """A model with the student's vocabulary on any server, which reads the sequence as it is."""
-
-    scorer: Scorer
-    topk: int
-
-    @property
-    def name(self) -> str:
-        return self.scorer.name
-
-    async def advise(self, tokens: Sequence[int]) -> Advice:
-        scores = await self.scorer.score(tokens, topk=self.topk)
-        return Advice(tuple(one or 0.0 for one in scores.logprobs), cast(tuple[TopK | None, ...], scores.top))
+AdvisorOf = Callable[[Problem], Advisor | None]
 
 
-def open_advisors(config: Config, teachers: Teachers | None) -> dict[str, Teacher | None]:
-    """By the teacher's name; None where no term of the objective asks for one."""
+async def open_advisors(
+    connection: Connection, config: Config, tasks: TrainingTasks, teachers: Teachers | None
+) -> AdvisorOf:
+    """Who advises on a problem; nobody where no term of the objective asks for a teacher."""
     objective = config.objective
-    asked = objective.kl_penalty_coef or objective.forward_kl_coef
-    return {one.name: _advisor(one, config) if asked else None for one in (teachers.all if teachers else ())}
+    if config.mode != "distill" or not (objective.kl_penalty_coef or objective.forward_kl_coef):
+        return lambda problem: None
+    if config.teacher == SELF:
+        itself = await _self_advisor(connection, config, objective.forward_kl_topk if objective.forward_kl_coef else 0)
+        return lambda problem: itself
+    assert teachers is not None
+    known = teachers
+    advisors = {teacher.name: _advisor(config, tasks, teacher) for teacher in known.all}
+    return lambda problem: advisors[known.of(problem).name]
 
 
-def _advisor(teacher: OpenTeacher, config: Config) -> Teacher:
-    objective = config.objective
+def _advisor(config: Config, tasks: TrainingTasks, opened: OpenTeacher) -> Advisor:
+    objective, scorer = config.objective, opened.scorer
     topk = objective.forward_kl_topk if objective.forward_kl_coef else 0
-    if config.model.teacher_kind == SAME_TOKENS:
-        names = (config.student, teacher.name)
-        check_same_vocabulary(tokenizer_for(config.student), tokenizer_for(teacher.tokenizer), names)
-        return _SameTokens(teacher.scorer, topk)
+    student, teacher = tokenizer_for(config.student), tokenizer_for(opened.tokenizer)
+    kind = teacher_kind(config, student, teacher, opened.name)
+    if kind == OTHER_TOKENS:
+        asked = asked_as(tasks.template, opened.tokenizer, opened.renderer)
+        ours, theirs = tasks.template.wording.end_of_turn, asked.wording.end_of_turn
+        reader: Reader = OtherTokens(asked, *map(ByteVocabulary.from_tokenizer, (student, teacher)))
+        ends = (ours, theirs) if ours is not None and theirs is not None else None
+        texts = known_texts(tasks.sampler.problems) if topk else ()
+        setup = TeacherSetup(scorer, topk, student, teacher, ends, objective.forward_kl_guard, texts)
+    else:
+        reader, setup = Verbatim(), TeacherSetup(scorer, topk, student, teacher)
     try:
-        kind = TEACHERS[config.model.teacher_kind]
-    except (UnknownName, PluginError) as error:
-        raise BadConfig(f"teacher_kind={config.model.teacher_kind}: {error}") from error
-    return kind(teacher.sampler, teacher.name, topk)
+        made = TEACHERS[kind](setup)
+    except (UnknownName, PluginError, NotBytes) as error:
+        raise BadConfig(f"teacher_kind={kind}: {error}") from error
+    return Advisor(lambda client: made, reader)
 
 
-def check_same_vocabulary(student: Any, teacher: Any, names: tuple[str, str]) -> None:
-    """Tokenizers, compared by what they do and by every token they have: advice on other tokens is noise."""
-    same = student.encode(_PROBE) == teacher.encode(_PROBE) and student.get_vocab() == teacher.get_vocab()
-    if not same:
+async def _self_advisor(connection: Connection, config: Config, topk: int) -> Advisor:
+    """The student itself, by its present weights or by those that it started from, told more than it was asked with."""
+    reader = Privileged(PrivilegedPrompt(config.model.teacher_sees))
+    if config.model.teacher_weights == "current":
+        return Advisor(lambda client: _same_tokens(client, "the student itself", topk), reader)
+    client = await _client_at_start(connection, config)
+    fixed = _same_tokens(client, "the student as it was", topk)
+    return Advisor(lambda client: fixed, reader)
+
+
+def _same_tokens(client: tinker.SamplingClient, name: str, topk: int) -> Teacher:
+    return TEACHERS[SAME_TOKENS](TeacherSetup(TinkerScorer(client, name), topk))
+
+
+async def _client_at_start(connection: Connection, config: Config) -> tinker.SamplingClient:
+    if path := config.model.load_checkpoint_path:
+        return await connection.service.create_sampling_client_async(model_path=path)
+    return await connection.service.create_sampling_client_async(base_model=config.student)
+
+
+@dataclass(frozen=True)
+class EvaluatedTeacher:
+    """A teacher that answers problems itself."""
+
+    client: tinker.SamplingClient
+    model: str
+    renderer_name: str
+
+
+def evaluated_teacher(config: Config, teachers: Teachers | None) -> EvaluatedTeacher | None:
+    """A teacher can be evaluated whether it advises or not; of several the first. The student itself is anyway."""
+    if teachers is None or not config.eval.teacher:
+        return None
+    first = teachers.all[0]
+    return EvaluatedTeacher(first.sampler, first.tokenizer, first.renderer)
+
+
+def known_texts(problems: Sequence[Problem]) -> tuple[str, ...]:
+    """Right answers to these problems, or to the bundled ones: where two tokenizers cut them alike, their tokens are
+    the same actions."""
+    for known in (problems[:KNOWN_TEXTS], load_problems(BUNDLED)):
+        if found := tuple(filter(None, map(reference_reply, known))):
+            return found
+    return ()
+
+
+def teacher_kind(config: Config, student: Any, teacher: Any, name: str = "") -> str:
+    """How the teacher reads the student's tokens: as they are if the two tokenizers are the same. BadConfig if not."""
+    same = same_vocabulary(student, teacher)
+    wanted = config.model.teacher_kind
+    if wanted == SAME_TOKENS and not same:
         raise BadConfig(
-            f"{names[0]} and {names[1]} have different vocabularies ({len(student.get_vocab()):,} and "
-            f"{len(teacher.get_vocab()):,} tokens): a teacher must read the student's own tokens. Choose one of the "
-            "same family"
+            f"{config.student} and {name or config.teacher} have different vocabularies ({len(student.get_vocab()):,} "
+            f"and {len(teacher.get_vocab()):,} tokens), so teacher_kind={SAME_TOKENS} would score other tokens: leave it "
+            "out, or choose a teacher of the same family"
         )
+    if wanted != AUTO:
+        return wanted
+    return SAME_TOKENS if same else OTHER_TOKENS
+
+
+def same_vocabulary(student: Any, teacher: Any) -> bool:
+    """Tokenizers, compared by what they do and by every token they have: advice on other tokens is noise."""
+    return bool(student.encode(_PROBE) == teacher.encode(_PROBE) and student.get_vocab() == teacher.get_vocab())

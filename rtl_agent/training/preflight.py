@@ -146,15 +146,9 @@ def check_contexts(config: Config, tasks: TrainingTasks, teachers: Teachers) -> 
 
 
 def tasks_of(teacher: OpenTeacher, tasks: TrainingTasks) -> TrainingTasks:
-    """The same problems, asked in the teacher's own tokens."""
-    template = replace(
-        tasks.template,
-        model_name=teacher.tokenizer,
-        renderer_name=teacher.renderer,
-        context=teacher.context or tasks.template.context,
-        rendered={},
-    )
-    return replace(tasks, template=template)
+    """The same problems, asked in the teacher's own tokens, as long as its server takes."""
+    asked = tasks.asked_of(teacher.tokenizer, teacher.renderer)
+    return replace(asked, template=replace(asked.template, context=teacher.context))
 
 
 def _longest(problems: Sequence[Problem]) -> list[Problem]:

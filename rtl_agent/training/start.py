@@ -39,6 +39,7 @@ from rtl_agent.training.loop import Loop, ensure_steps, first_step
 from rtl_agent.training.models import (
     check_embedded_models,
     context_length,
+    evaluated_teacher,
     model_names,
     open_advisors,
     open_student,
@@ -46,7 +47,7 @@ from rtl_agent.training.models import (
 from rtl_agent.training.monitor import Display, Trackers
 from rtl_agent.training.objective import Objective
 from rtl_agent.training.plan import resume_command, run_directory
-from rtl_agent.training.preflight import Preflight, check_contexts, check_teachers, tasks_of
+from rtl_agent.training.preflight import Preflight, check_contexts, check_teachers
 from rtl_agent.training.sources import exam_sets, problem_sets
 from rtl_agent.training.tasks import TrainingTasks, open_tasks
 from rtl_agent.training.teachers import open_elsewhere, open_teachers
@@ -184,7 +185,6 @@ async def _train(config: Config, path: Path, console: Console, stop: Stop) -> Tr
         ensure_steps(total, first)
         console.print(_headline(tasks, total, first), highlight=False, markup=False, soft_wrap=True)
         teachers = await open_teachers(config, connection, elsewhere)
-        advisors = open_advisors(config, teachers)
         if teachers:
             await check_teachers([one for one in teachers.all if one not in elsewhere.teachers], say)
             teachers.check_rules(tasks.sampler.problems)
@@ -196,14 +196,13 @@ async def _train(config: Config, path: Path, console: Console, stop: Stop) -> Tr
             objective=Objective.of(config),
             tasks=tasks,
             student=await open_student(connection, config, checkpoint),
-            teacher_of=lambda problem: advisors[teachers.of(problem).name] if teachers else None,
+            advisor_of=await open_advisors(connection, config, tasks, teachers),
             run=run,
             display=stack.enter_context(Display(console, total, first)),
             trackers=trackers,
             total=total,
             best=checkpoint.extra.get("best") if checkpoint else None,
-            tested_teacher=teachers.all[0].sampler if teachers and config.eval.teacher else None,
-            teacher_tasks=tasks_of(teachers.all[0], tasks) if teachers else None,
+            tested_teacher=evaluated_teacher(config, teachers),
             preflight=Preflight(config, tasks, teachers, run.path, say) if teachers else None,
             exam=Exam(config, tasks, for_exam, run.path) if for_exam else None,
             stop=stop,

@@ -13,6 +13,13 @@ from rtl_agent.training.errors import BadConfig
 from rtl_agent.training.sources import ProblemSets
 
 
+def asked_as(template: ProblemGroupBuilder, model: str, renderer_name: str) -> ProblemGroupBuilder:
+    """The same questions, asked of another model in its own tokens and markup."""
+    return replace(
+        template, model_name=model, renderer_name=renderer_name, config=template.rules, context=None, rendered={}
+    )
+
+
 @dataclass(frozen=True)
 class TrainingTasks:
     """Problems to learn from and sets of them to be tested on, and how they are asked."""
@@ -35,6 +42,10 @@ class TrainingTasks:
 
     def builder(self, problem: Problem, count: int) -> ProblemGroupBuilder:
         return replace(self.template, problem=problem, group_size=count)
+
+    def asked_of(self, model: str, renderer_name: str) -> "TrainingTasks":
+        """The same problems with the same words, in another model's tokens and markup."""
+        return replace(self, template=asked_as(self.template, model, renderer_name))
 
     def counters(self) -> dict[str, float]:
         """Grades since the start, by where they came from."""

@@ -31,6 +31,7 @@ _TEACHER = ModelConfig(
 CONFIGS = {
     "rtl-agent/student": _STUDENT,
     "rtl-agent/student-base": _STUDENT,
+    "rtl-agent/student-reader": _STUDENT,
     "rtl-agent/teacher": _TEACHER,
     "rtl-agent/agent": _TEACHER,
     "rtl-agent/teacher-2": _TEACHER,
