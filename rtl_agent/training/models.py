@@ -155,8 +155,8 @@ def teacher_kind(config: Config, student: Any, teacher: Any, name: str = "") -> 
     if wanted == SAME_TOKENS and not same:
         raise BadConfig(
             f"{config.student} and {name or config.teacher} have different vocabularies ({len(student.get_vocab()):,} "
-            f"and {len(teacher.get_vocab()):,} tokens), so teacher_kind={SAME_TOKENS} would score other tokens: leave it "
-            "out, or choose a teacher of the same family"
+            f"and {len(teacher.get_vocab()):,} tokens), so teacher_kind={SAME_TOKENS} would score other tokens: leave "
+            "it out, or choose a teacher of the same family"
         )
     if wanted != AUTO:
         return wanted

@@ -239,7 +239,7 @@ async def check_scores(teacher: OpenTeacher) -> tuple[str, str]:
         )
     inner = teacher.scorer.scorer if isinstance(teacher.scorer, PatientScorer) else teacher.scorer  # no waiting yet
     try:
-        found = await opinion(inner, tokens, len(tokenizer_for(teacher.tokenizer).get_vocab()))
+        found = await opinion(inner, tokens)
     except ScoringError as error:
         raise BadConfig(f"teacher {teacher.name}: {error}") from error
     line = f"teacher {inner.name}: {found.logprob_per_byte:.3f} nats per byte of a known Verilog module"
