@@ -85,11 +85,14 @@ class Registry(Mapping[str, T]):
 
 
 def did_you_mean(name: str, known: Iterable[str], most: int = 3) -> str:
-    """ " (did you mean a or b?)", or "" where nothing is near."""
+    """ " (did you mean a, b or c?)", or "" where nothing is near."""
     names = list(known)
     by_lower = {one.lower(): one for one in names}
     near = [by_lower[one] for one in difflib.get_close_matches(name.lower(), by_lower, n=most, cutoff=0.6)]
-    return f" (did you mean {' or '.join(near)}?)" if near else ""
+    if not near:
+        return ""
+    *others, last = near
+    return f" (did you mean {', '.join(others)} or {last}?)" if others else f" (did you mean {last}?)"
 
 
 def listed(names: Iterable[str]) -> str:

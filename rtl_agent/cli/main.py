@@ -79,9 +79,18 @@ def run() -> None:
             raise
         console.say_error(sentence)
         sys.exit(console.BAD_INPUT)
-    except KeyboardInterrupt:
-        console.say_error("interrupted")
-        sys.exit(130)
+    except SystemExit as ended:
+        if ended.code == console.INTERRUPTED and _by_ctrl_c(ended):  # typer exits without a word
+            console.say_error("interrupted")
+        raise
+
+
+def _by_ctrl_c(error: BaseException) -> bool:
+    """Whether a KeyboardInterrupt is among the errors that this one was raised from."""
+    found: BaseException | None = error
+    while found is not None and not isinstance(found, KeyboardInterrupt):
+        found = found.__cause__ or (None if found.__suppress_context__ else found.__context__)
+    return found is not None
 
 
 class _Pipe(io.FileIO):

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -143,11 +144,20 @@ def show(
         f"{problem.category}, {problem.difficulty}, {problem.kind}; judged with {NEEDS_IN_WORDS[problem.needs]}\n"
         f"writes {', '.join(problem.targets) or 'prose'}"
     )
+    if not console.out.is_terminal:
+        for text in (f"{problem.id}: {facts}", problem.prompt, *_as_listings(problem.context)):
+            print_plain(console.harmless(text) + "\n")
+        return
     console.out.print(Panel(facts, title=problem.id))
     console.out.print(Markdown(problem.prompt))
     for path, text in problem.context.items():
         lexer = "markdown" if path.endswith(".md") else "systemverilog"
         console.out.print(Panel(Syntax(text, lexer, line_numbers=True), title=path))
+
+
+def _as_listings(context: Mapping[str, str]) -> Iterator[str]:
+    for path, text in context.items():
+        yield f"--- {path} ---\n{text.rstrip()}"
 
 
 @app.command()

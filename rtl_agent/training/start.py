@@ -131,6 +131,8 @@ async def _train_until_signal(config: Config, console: Console | None) -> TrainR
 
 
 async def _train(config: Config, path: Path, console: Console, stop: Stop) -> TrainResult:
+    if config.model.backend == EMBEDDED:
+        check_embedded_models(config)  # before the renderer is guessed from a name that may be mistyped
     renderer = config.model.renderer_name or default_renderer(config.student)
     of_tools = [text] if (text := find_toolchain().warning()) else []
     for text in (*warnings(config), *warnings_for(config.student, renderer, config.episode.max_tokens), *of_tools):
@@ -138,9 +140,7 @@ async def _train(config: Config, path: Path, console: Console, stop: Stop) -> Tr
     sets, for_exam = problem_sets(config), exam_sets(config)
     async with AsyncExitStack() as stack:
         # A wrong name, a wrong key or a silent host is found before anything is written.
-        if config.model.backend == EMBEDDED:
-            check_embedded_models(config)
-        else:
+        if config.model.backend != EMBEDDED:
             connection = stack.enter_context(connect(config.model.backend))
             context = await context_length(connection, config)
         begun = stack.enter_context(_run_of(config, path))
