@@ -14,7 +14,7 @@ from tinker_cookbook.tokenizer_utils import Tokenizer
 
 from rtl_agent.envs.tokenizers import tokenizer_for
 from rtl_agent.teachers.alignment import Chunk, Covering, align, chunk_scores
-from rtl_agent.teachers.byte_vocabulary import ByteVocabulary
+from rtl_agent.byte_vocabulary import ByteVocabulary
 from tests.envs.vocabularies import gpt_oss, qwen3
 
 ROOT = Path(__file__).parents[2]

@@ -9,7 +9,7 @@ import torch
 from rtl_agent.backends.engine.qwen3.weights import EMBED, HEAD, Weights, read_weights
 from rtl_agent.backends.models.registry import model_directory, own_config
 from rtl_agent.envs.tokenizers import tokenizer_for
-from rtl_agent.teachers.byte_vocabulary import ByteVocabulary
+from rtl_agent.byte_vocabulary import ByteVocabulary
 
 
 def weights_for(name: str, start: str) -> Weights:
