@@ -40,7 +40,7 @@ class Registry(Mapping[str, T]):
 
         def add(thing: Thing) -> Thing:
             if name in self._known:
-                raise ValueError(f"there is a {self.kind} named {name!r} already")
+                raise ValueError(f"there is already a {self.kind} named {name!r}")
             self._known[name] = thing  # type: ignore[assignment]  # the decorated class or function is the T
             return thing
 

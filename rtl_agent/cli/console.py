@@ -24,7 +24,7 @@ EXTRAS = {
     "ray": ("ray",),
 }
 
-out = Console(emoji=False)  # `a:b:c` is no emoji
+out = Console(emoji=False)  # `a:b:c` is not an emoji
 err = Console(stderr=True, emoji=False)
 
 

@@ -52,7 +52,7 @@ app.command("report", short_help="Write report.html and curves/*.png into a run 
 app.command("pretrain")(pretrain.pretrain)
 app.command("serve", short_help="Serve a model over the Tinker API.")(serve.serve)
 app.command("doctor", short_help="Show which tools were found, and whether the sandbox works.")(doctor.doctor)
-app.command("setup", short_help="Install the tools of CVDP that are missing here.")(doctor.setup)
+app.command("setup", short_help="Install the missing EDA tools, in the versions that CVDP uses.")(doctor.setup)
 app.add_typer(bench.app, name="bench")
 
 

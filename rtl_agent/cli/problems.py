@@ -196,7 +196,7 @@ def validate(
 ) -> None:
     """Grade every problem's reference, an empty file, the files as given and near misses; say which ones to trust.
 
-    Exit code 0: no doubts; 1: some; 2: bad usage or input; 3: our own fault. A problem without a reference is untested.
+    Exit code 0: no doubts; 1: some; 2: bad usage or input; 3: an internal error. A problem without a reference is untested.
     """
     selection = Selection(ids or (), families or (), categories or (), difficulties or (), kinds or (), (), split)
     found = console.chosen(source, selection, skip_bad=skip_bad)
@@ -321,7 +321,7 @@ def generate(seed: Seed = 0, count: Count = 10, families: Families = None, split
 
 @app.command()
 def mutate(seed: Seed = 0, count: Count = 10, families: Families = None, split: GeneratedSide = Split.TRAIN) -> None:
-    """Write near misses of the same problems' references to stdout, and the habitual answer: `grade --response`."""
+    """Write near misses of the same problems, and the habitual answer, to stdout: answers for `grade --response`."""
     for instance in _generated(seed, count, families, split):
         designs = {"habitual": habitual_answer(instance)}
         designs |= {mutant.name: mutant.design for mutant in mutants(instance) if not mutant.may_be_equivalent}

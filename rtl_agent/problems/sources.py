@@ -176,7 +176,7 @@ class Generated:
         if split not in set(Split):
             raise NoSuchProblems(f"{self._name}:{argument}: split={split} should be {' or '.join(Split)}")
         if settings:
-            raise NoSuchProblems(f"{self._name}:{argument}: {next(iter(settings))} is none of seed, count and split")
+            raise NoSuchProblems(f"{self._name}:{argument}: {next(iter(settings))} is not one of seed, count and split")
         try:
             return self.draw(seed, count or self.PER_FAMILY * len(chosen), families=chosen, split=Split(split))
         except NoSuchProblems as error:

@@ -122,7 +122,7 @@ def presets_text(width: int | None) -> Iterator[str]:
     """Each preset with what it sets."""
     yield from _wrapped(
         "preset=NAME chooses one. Without it the student does: rtl-agent/* takes `small`, every other model `none`. "
-        "Options of the command line go over it.",
+        "Options on the command line override it.",
         width or PROSE_WIDTH,
     )
     for name, preset in PRESETS.items():
