@@ -28,7 +28,19 @@ class PluginError(ValueError):
 
 
 class Registry(Mapping[str, T]):
-    """What there is of one kind, by name. An installed package adds names; it cannot replace one of ours."""
+    """A plug-in point: things of one kind by name. An installed package adds names; it cannot replace a built-in one.
+
+    Args:
+        kind: what the things are called in messages.
+        group: the entry-point group by which packages add to it.
+        builtin: what comes with the package.
+
+    Example:
+        >>> import rtl_agent as ra
+        >>> greetings = ra.Registry("greeting", "my_package.greetings", {"hello": "Hello!"})
+        >>> greetings["hello"], "goodbye" in greetings
+        ('Hello!', False)
+    """
 
     def __init__(self, kind: str, group: str, builtin: Mapping[str, T] | None = None) -> None:
         self.kind, self.group = kind, group

@@ -78,9 +78,11 @@ def load_problems(source: str, *, skip_bad: bool = False, on_bad: OnBad | None =
         NoSuchProblems: there is no such source, or it has no problems.
         BadRecord: a record cannot be read, and `skip_bad` is false.
 
-    >>> problems = load_problems("bundled")
-    >>> problems[0].id
-    'rtl_axi_stream_skid_buffer_0001'
+    Example:
+        >>> import rtl_agent as ra
+        >>> problems = ra.load_problems("bundled")
+        >>> problems[0].id
+        'rtl_axi_stream_skid_buffer_0001'
     """
     find, argument = find_source(source)
     problems = list(find(argument, LoadOptions((on_bad or _ignore) if skip_bad else None, count)))
