@@ -96,7 +96,7 @@ def evaluate(
     skip_bad: SkipBad = False,
     at_a_time: Annotated[int, typer.Option("--concurrency", min=1, help="Episodes at a time.")] = 16,
     jobs: Jobs = None,
-    cache: Annotated[bool, typer.Option(help="Do not judge the same text twice.")] = True,
+    cache: Annotated[bool, typer.Option(help="Cache grades, so that the same text is not graded twice.")] = True,
     as_json: console.AsJson = False,
 ) -> None:
     """Ask a model, grade its answers, and print pass@k with intervals. If it is stopped, the same command resumes it.

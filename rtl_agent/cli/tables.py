@@ -81,7 +81,7 @@ class Table:
             table.add_row(*(row[at] for at in shown))
         out.print(table)
         if dropped := [column.name for at, column in enumerate(self._columns) if at not in shown]:
-            note = f"not shown in {out.width} columns: {', '.join(dropped)}; a pipe has everything"
+            note = f"not shown in {out.width} columns: {', '.join(dropped)}; piped output has every column"
             out.print(Text(note, style="dim"))
 
     def _that_fit(self, width: int) -> list[int]:

@@ -35,7 +35,31 @@ class GraderStats:
 
 
 class Grader:
-    """Grades any number of submissions at once, `jobs` of them at a time."""
+    """Grades any number of submissions at once, `jobs` of them at a time. For asyncio; see `SyncGrader` for other code.
+
+    Args:
+        weights: what each stage of a grade earns; `parse_weights` reads them from text.
+        jobs: grades at a time; None for one for each core.
+        timeout_seconds: maximum seconds of each service of a harness.
+        path: how designs are simulated: exactly as CVDP does, in warm simulators, or the faster one where possible.
+        sandbox: where commands run; None for the one of this machine (`local` executor only).
+        toolchain: the tools; None for those of this machine (`local` executor only).
+        executor: the name of an executor, or one that you made; yours may serve several graders and stays open after
+            this one. `timeout_seconds` and `path` must be those that it was made with: they are part of cache keys.
+        cache: grades that were made before; None keeps nothing. It stays open after the grader.
+        extraction: how files are read from a reply. Files that are handed in are taken as they are.
+
+    Example:
+        >>> import asyncio
+        >>> import rtl_agent as ra
+        >>> async def outcomes(replies):
+        ...     problem = ra.load_problems("bundled")[0]
+        ...     async with ra.Grader(jobs=2) as grader:
+        ...         grades = await asyncio.gather(*(grader.grade_reply(problem, reply) for reply in replies))
+        ...     return [grade.outcome.value for grade in grades]
+        >>> asyncio.run(outcomes(["I would rather not.", ""]))
+        ['invalid', 'invalid']
+    """
 
     def __init__(
         self,
@@ -50,12 +74,6 @@ class Grader:
         cache: GradeCache | None = None,
         extraction: Extraction = DEFAULT_EXTRACTION,
     ) -> None:
-        """`extraction` says how replies are read; files that are handed in are taken as they are.
-
-        An executor or a cache that is handed in may serve several graders, and stays open after this one.
-
-        With an executor of one's own, `timeout_seconds` and `path` must be those it was made with: keys name them.
-        """
         self._weights = weights
         self.extraction = extraction
         self._own: Executor | None = None

@@ -80,7 +80,7 @@ class Loop:
                 metrics |= await self._droppable(self._evaluate(step))
             metrics |= await self._droppable(self._step(step))
             self._log(step, metrics)
-            self.done = step + 1
+            self.done, self._committed = step + 1, False
             if self._due(self.done, self.config.run.save_every) or self.done == self.total:
                 await self._save(f"{self.done:06d}", self.done)
             self.display.step(step, metrics)

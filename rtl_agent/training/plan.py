@@ -43,7 +43,7 @@ def plan(choice: Choice) -> Iterator[str]:
     yield f"steps: {_steps(config)}"
     resumed = "resumes " if EARLIER_START in choice.origins.values() else ""
     yield f"run directory: {resumed}{run_directory(config)}"
-    if choice.preset:
+    if choice.preset and (choice.named or PRESETS[choice.preset].options):
         why = "" if choice.named else f", chosen by the student {config.student}; preset=none leaves it out"
         yield f"preset: {choice.preset} ({PRESETS[choice.preset].about}){why}"
     changed = [known for known in options_for(config.mode) if known.of(config) != known.default]
@@ -96,13 +96,17 @@ def help_text(mode: Mode, choice: Choice, width: int | None) -> Iterator[str]:
         "its group, too: optim.max_steps=20 is max_steps=20.",
         width or PROSE_WIDTH,
     )
-    group = ""
+    group, rare = "", False
     for known in options_for(mode):
         if known.group != group:
             group = known.group
             about = type(getattr(choice.config, group)).__doc__ or ""
             yield ""
             yield from _wrapped(f"{group}: {about.splitlines()[0]}", width or PROSE_WIDTH)
+            rare = False
+        if known.option.advanced and not rare:
+            rare = True
+            yield f"{group}, rarely changed:"
         star = " *" if known.of(choice.config) != known.default else ""
         first = f"  {written(known, choice.config)}{star}"
         yield from _beside(first, _meaning(known), width)
@@ -118,7 +122,7 @@ def presets_text(width: int | None) -> Iterator[str]:
     """Each preset with what it sets."""
     yield from _wrapped(
         "preset=NAME chooses one. Without it the student does: rtl-agent/* takes `small`, every other model `none`. "
-        "Options of the command line go over it.",
+        "Options on the command line override it.",
         width or PROSE_WIDTH,
     )
     for name, preset in PRESETS.items():
