@@ -5,10 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import tinker
+from tinker_cookbook.completers import StopCondition
 
 from rtl_agent.backends.connect import EMBEDDED, Connection
-from rtl_agent.byte_vocabulary import ByteVocabulary, NotBytes
+from rtl_agent.byte_vocabulary import NotBytes
+from rtl_agent.envs.dialects.registry import reading_dialect
 from rtl_agent.envs.renderers import default_renderer
+from rtl_agent.envs.teacher_view import Thinking as ThinkingSeen
 from rtl_agent.envs.tokenizers import tokenizer_for
 from rtl_agent.problems import BUNDLED, Problem, load_problems
 from rtl_agent.prompts import reference_reply
@@ -21,7 +24,7 @@ from rtl_agent.training.errors import BadConfig
 from rtl_agent.training.privileged import PrivilegedPrompt
 from rtl_agent.training.readers import OtherTokens, Privileged, Reader, Verbatim
 from rtl_agent.training.student import Student
-from rtl_agent.training.tasks import TrainingTasks, asked_as
+from rtl_agent.training.tasks import TrainingTasks
 
 AUTO = "auto"
 KNOWN_TEXTS = 200  # problems whose references are looked at
@@ -89,12 +92,11 @@ async def open_advisor(connection: Connection, config: Config, tasks: TrainingTa
     client = await connection.service.create_sampling_client_async(base_model=config.teacher)
     scorer = TinkerScorer(client, config.teacher)
     if kind == OTHER_TOKENS:
-        asked = asked_as(tasks.template, config.teacher, teacher_renderer(config))
-        ours, theirs = tasks.template.wording.end_of_turn, asked.wording.end_of_turn
-        reader: Reader = OtherTokens(asked, *map(ByteVocabulary.from_tokenizer, (student, teacher)))
-        ends = (ours, theirs) if ours is not None and theirs is not None else None
+        dialect = reading_dialect(config.teacher, teacher_renderer(config))
+        ends = end_of_turn(tasks.template.wording.stop), end_of_turn(dialect.stop())
+        reader: Reader = OtherTokens(dialect, ThinkingSeen(config.model.teacher_thinking))
         texts = known_texts(tasks.sampler.problems) if topk else ()
-        setup = TeacherSetup(scorer, topk, student, teacher, ends, objective.forward_kl_guard, texts)
+        setup = TeacherSetup(scorer, topk, student, teacher, _both(ends), objective.forward_kl_guard, texts)
     else:
         reader, setup = Verbatim(), TeacherSetup(scorer, topk, student, teacher)
     try:
@@ -139,6 +141,17 @@ async def open_evaluated_teacher(connection: Connection, config: Config) -> Eval
         return None
     client = await connection.service.create_sampling_client_async(base_model=config.teacher)
     return EvaluatedTeacher(client, config.teacher, teacher_renderer(config))
+
+
+def end_of_turn(stop: StopCondition) -> int | None:
+    """The token that ends an answer; None where a text does."""
+    first = next(iter(stop), None)
+    return first if isinstance(first, int) else None
+
+
+def _both(ends: tuple[int | None, int | None]) -> tuple[int, int] | None:
+    ours, theirs = ends
+    return None if ours is None or theirs is None else (ours, theirs)
 
 
 def known_texts(problems: Sequence[Problem]) -> tuple[str, ...]:
