@@ -86,7 +86,7 @@ async def open_advisor(connection: Connection, config: Config, tasks: TrainingTa
         return None
     topk = objective.forward_kl_topk if objective.forward_kl_coef else 0
     if config.teacher == SELF:
-        return await _self_advisor(connection, config, topk)
+        return await _self_advisor(connection, config, tasks, topk)
     student, teacher = tokenizer_for(config.student), tokenizer_for(config.teacher)
     kind = teacher_kind(config, student, teacher)
     client = await connection.service.create_sampling_client_async(base_model=config.teacher)
@@ -106,8 +106,14 @@ async def open_advisor(connection: Connection, config: Config, tasks: TrainingTa
     return Advisor(lambda client: made, reader)
 
 
-async def _self_advisor(connection: Connection, config: Config, topk: int) -> Advisor:
+async def _self_advisor(connection: Connection, config: Config, tasks: TrainingTasks, topk: int) -> Advisor:
     """The student itself, by its present weights or by those that it started from, told more than it was asked with."""
+    without = [problem.id for problem in tasks.sampler.problems if not problem.reference]
+    if config.model.teacher_sees == "reference" and without:
+        raise BadConfig(
+            f"teacher_sees=reference: {len(without)} of {len(tasks.sampler.problems)} problems have no reference "
+            f"solution, {without[0]} among them; choose others by problems=, or teacher_sees=feedback"
+        )
     reader = Privileged(PrivilegedPrompt(config.model.teacher_sees))
     if config.model.teacher_weights == "current":
         return Advisor(lambda client: _same_tokens(client, "the student itself", topk), reader)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rtl_agent.options import NamedOption
-from rtl_agent.training.config import MODES, Config, Mode, options_for
+from rtl_agent.training.config import MODES, SELF, Config, Mode, options_for
 from rtl_agent.training.parse import COMMAND_LINE, EARLIER_START, Choice
 from rtl_agent.training.presets import PRESETS
 
@@ -36,7 +36,7 @@ def resume_command(run: Path) -> str:
 def plan(choice: Choice) -> Iterator[str]:
     """Models, backend, problems, steps, run directory, and every option that is not at its default with its origin."""
     config = choice.config
-    taught = f", taught by {config.teacher}" if config.teacher else ""
+    taught = f", taught by {_teacher(config)}" if config.teacher else ""
     yield f"{config.mode}: {config.student}{taught}"
     yield f"backend: {_PLACES.get(config.model.backend, config.model.backend)}"
     yield f"problems: {_problems(config)}"
@@ -54,6 +54,14 @@ def plan(choice: Choice) -> Iterator[str]:
         for known in lines:
             origin = choice.origins.get(known.flat, COMMAND_LINE)
             yield f"  {written(known, config):{min(width, 60)}}  {origin}"
+
+
+def _teacher(config: Config) -> str:
+    if config.teacher != SELF:
+        return config.teacher
+    told = {"reference": "the reference", "feedback": "what failed", "spec-aware": "to mind every sentence"}
+    whose = "" if config.model.teacher_weights == "current" else ", with the weights that it starts from"
+    return f"itself, told {told[config.model.teacher_sees]}{whose}"
 
 
 def _problems(config: Config) -> str:
