@@ -7,7 +7,7 @@ the weights.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -19,6 +19,7 @@ from rtl_agent.envs.rollout import Policy, seed_of
 from rtl_agent.problems import Problem
 from rtl_agent.processes import cpu_seconds
 from rtl_agent.runs import Checkpoint, RunWriter
+from rtl_agent.teachers.scorer import ScoringError
 from rtl_agent.training.advisor import Advisor
 from rtl_agent.training.config import Config
 from rtl_agent.training.errors import TrainingError
@@ -36,6 +37,7 @@ from rtl_agent.training.metrics import (
 from rtl_agent.training.models import EvaluatedTeacher
 from rtl_agent.training.monitor import Display, Trackers
 from rtl_agent.training.objective import Objective, TrainingBatch, array, reference_batch, training_batch
+from rtl_agent.training.preflight import Preflight
 from rtl_agent.training.rollouts import Group, Rollout, play_group
 from rtl_agent.training.student import Passes, Student, learning_rate
 from rtl_agent.training.tasks import TrainingTasks
@@ -51,13 +53,14 @@ class Loop:
     objective: Objective
     tasks: TrainingTasks
     student: Student
-    advisor: Advisor | None
+    advisor_of: Callable[[Problem], Advisor | None]
     run: RunWriter
     display: Display
     trackers: Trackers
     total: int
     best: float | None = None
     tested_teacher: EvaluatedTeacher | None = None
+    preflight: Preflight | None = None
     exam: Exam | None = None
     stop: Stop = field(default_factory=Stop)
     done: int = 0  # steps whose weights, metrics and rollouts are there
@@ -76,8 +79,16 @@ class Loop:
         except Interrupted:
             await self._save_stopped()
             raise
+        except ScoringError:  # a teacher's server is gone; the student's is not
+            if not self._committed:
+                await self._save_stopped()
+            raise
 
     async def _train(self, first: int) -> None:
+        if self.preflight and first == 0:
+            self.display.doing("asking teacher and student")
+            await self._droppable(self.preflight.compare(self.client))
+            self.display.doing("training")
         await self._droppable(self._examine(BEFORE, self.client if first == 0 else None))
         if self.exam and first < self.total:
             self.exam.forget(AFTER)
@@ -214,7 +225,8 @@ class Loop:
             await asyncio.gather(*playing, return_exceptions=True)
 
     async def _group(self, problem: Problem, policy: Policy) -> Group:
-        return await play_group(self.tasks.builder(problem, self.config.optim.group_size), policy, self.advisor)
+        builder = self.tasks.builder(problem, self.config.optim.group_size)
+        return await play_group(builder, policy, self.advisor_of(problem))
 
     def _teaches(self, group: Group) -> bool:
         """A group that lost its rollouts never does; one with equal rewards does by its teacher, or is kept."""

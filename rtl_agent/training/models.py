@@ -1,21 +1,20 @@
 """The student and its teacher on a backend: their names are checked before anything is made, then clients for them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import tinker
 from tinker_cookbook.completers import StopCondition
 
-from rtl_agent.backends.connect import EMBEDDED, Connection
+from rtl_agent.backends.connect import Connection
 from rtl_agent.byte_vocabulary import NotBytes
 from rtl_agent.envs.dialects.registry import reading_dialect
-from rtl_agent.envs.renderers import default_renderer
 from rtl_agent.envs.teacher_view import Thinking as ThinkingSeen
 from rtl_agent.envs.tokenizers import tokenizer_for
 from rtl_agent.problems import BUNDLED, Problem, load_problems
 from rtl_agent.prompts import reference_reply
-from rtl_agent.registry import PluginError, UnknownName, did_you_mean
+from rtl_agent.registry import PluginError, UnknownName
 from rtl_agent.runs import Checkpoint
 from rtl_agent.teachers import OTHER_TOKENS, SAME_TOKENS, TEACHERS, Teacher, TeacherSetup, TinkerScorer
 from rtl_agent.training.advisor import Advisor
@@ -25,6 +24,7 @@ from rtl_agent.training.privileged import PrivilegedPrompt
 from rtl_agent.training.readers import OtherTokens, Privileged, Reader, Verbatim
 from rtl_agent.training.student import Student
 from rtl_agent.training.tasks import TrainingTasks
+from rtl_agent.training.teachers import OpenTeacher, Teachers, check_known, check_own_models, on_the_students_server
 
 AUTO = "auto"
 KNOWN_TEXTS = 200  # problems whose references are looked at
@@ -33,19 +33,13 @@ _PROBE = "module arbiter #(parameter WIDTH = 8) (input logic clk); // assign gra
 
 
 def model_names(config: Config) -> list[str]:
-    return [name for name in dict.fromkeys((config.student, config.teacher)) if name and name != SELF]
+    """Of the models on the student's server."""
+    return list(dict.fromkeys((config.student, *on_the_students_server(config))))
 
 
 def check_embedded_models(config: Config) -> None:
     """Before a server is started: BadConfig for a model that this machine does not have."""
-    from rtl_agent.backends.engine.contract import EngineError
-    from rtl_agent.backends.models.registry import OWN, model_directory
-
-    for name in model_names(config):
-        try:
-            model_directory(name)
-        except EngineError as error:
-            raise BadConfig(f"{error}{did_you_mean(name, OWN, most=1)}") from error
+    check_own_models(model_names(config))
 
 
 async def context_length(connection: Connection, config: Config) -> int:
@@ -53,16 +47,8 @@ async def context_length(connection: Connection, config: Config) -> int:
     capabilities = await connection.capabilities()
     known = {str(one.model_name): one for one in capabilities.supported_models}
     if known:
-        _check_known(model_names(config), known, config.model.backend)
+        check_known(model_names(config), known, config.model.backend)
     return int(getattr(known.get(config.student), "max_context_length", None) or DEFAULT_CONTEXT)
-
-
-def _check_known(names: Iterable[str], known: Iterable[str], backend: str) -> None:
-    for name in names:
-        if name not in known:
-            has = ", ".join(sorted(known))
-            where = "the embedded server" if backend == EMBEDDED else backend
-            raise BadConfig(f"{where} has no model {name}{did_you_mean(name, known, most=1)}; it has {has}")
 
 
 async def open_student(connection: Connection, config: Config, checkpoint: Checkpoint | None) -> Student:
@@ -79,20 +65,33 @@ async def open_student(connection: Connection, config: Config, checkpoint: Check
     return Student(client, config.objective.loss_fn, config.optim.grad_clip_norm)
 
 
-async def open_advisor(connection: Connection, config: Config, tasks: TrainingTasks) -> Advisor | None:
-    """None where no term of the objective asks for a teacher."""
+AdvisorOf = Callable[[Problem], Advisor | None]
+
+
+async def open_advisors(
+    connection: Connection, config: Config, tasks: TrainingTasks, teachers: Teachers | None
+) -> AdvisorOf:
+    """Who advises on a problem; nobody where no term of the objective asks for a teacher."""
     objective = config.objective
     if config.mode != "distill" or not (objective.kl_penalty_coef or objective.forward_kl_coef):
-        return None
-    topk = objective.forward_kl_topk if objective.forward_kl_coef else 0
+        return lambda problem: None
     if config.teacher == SELF:
-        return await _self_advisor(connection, config, tasks, topk)
-    student, teacher = tokenizer_for(config.student), tokenizer_for(config.teacher)
-    kind = teacher_kind(config, student, teacher)
-    client = await connection.service.create_sampling_client_async(base_model=config.teacher)
-    scorer = TinkerScorer(client, config.teacher)
+        topk = objective.forward_kl_topk if objective.forward_kl_coef else 0
+        itself = await _self_advisor(connection, config, tasks, topk)
+        return lambda problem: itself
+    assert teachers is not None
+    known = teachers
+    advisors = {teacher.name: _advisor(config, tasks, teacher) for teacher in known.all}
+    return lambda problem: advisors[known.of(problem).name]
+
+
+def _advisor(config: Config, tasks: TrainingTasks, opened: OpenTeacher) -> Advisor:
+    objective, scorer = config.objective, opened.scorer
+    topk = objective.forward_kl_topk if objective.forward_kl_coef else 0
+    student, teacher = tokenizer_for(config.student), tokenizer_for(opened.tokenizer)
+    kind = teacher_kind(config, student, teacher, opened.name)
     if kind == OTHER_TOKENS:
-        dialect = reading_dialect(config.teacher, teacher_renderer(config))
+        dialect = reading_dialect(opened.tokenizer, opened.renderer)
         ends = end_of_turn(tasks.template.wording.stop), end_of_turn(dialect.stop())
         reader: Reader = OtherTokens(dialect, ThinkingSeen(config.model.teacher_thinking))
         texts = known_texts(tasks.sampler.problems) if topk else ()
@@ -141,12 +140,12 @@ class EvaluatedTeacher:
     renderer_name: str
 
 
-async def open_evaluated_teacher(connection: Connection, config: Config) -> EvaluatedTeacher | None:
-    """A teacher can be evaluated whether it advises or not. The student itself is evaluated anyway."""
-    if config.mode != "distill" or not config.eval.teacher or config.teacher == SELF:
+def evaluated_teacher(config: Config, teachers: Teachers | None) -> EvaluatedTeacher | None:
+    """A teacher can be evaluated whether it advises or not; of several the first. The student itself is anyway."""
+    if teachers is None or not config.eval.teacher:
         return None
-    client = await connection.service.create_sampling_client_async(base_model=config.teacher)
-    return EvaluatedTeacher(client, config.teacher, teacher_renderer(config))
+    first = teachers.all[0]
+    return EvaluatedTeacher(first.sampler, first.tokenizer, first.renderer)
 
 
 def end_of_turn(stop: StopCondition) -> int | None:
@@ -169,19 +168,15 @@ def known_texts(problems: Sequence[Problem]) -> tuple[str, ...]:
     return ()
 
 
-def teacher_renderer(config: Config) -> str:
-    return config.model.teacher_renderer_name or default_renderer(config.teacher)
-
-
-def teacher_kind(config: Config, student: Any, teacher: Any) -> str:
+def teacher_kind(config: Config, student: Any, teacher: Any, name: str = "") -> str:
     """How the teacher reads the student's tokens: as they are if the two tokenizers are the same. BadConfig if not."""
     same = same_vocabulary(student, teacher)
     wanted = config.model.teacher_kind
     if wanted == SAME_TOKENS and not same:
         raise BadConfig(
-            f"{config.student} and {config.teacher} have different vocabularies ({len(student.get_vocab()):,} and "
-            f"{len(teacher.get_vocab()):,} tokens), so teacher_kind={SAME_TOKENS} would score other tokens: leave it "
-            "out, or choose a teacher of the same family"
+            f"{config.student} and {name or config.teacher} have different vocabularies ({len(student.get_vocab()):,} "
+            f"and {len(teacher.get_vocab()):,} tokens), so teacher_kind={SAME_TOKENS} would score other tokens: leave "
+            "it out, or choose a teacher of the same family"
         )
     if wanted != AUTO:
         return wanted

@@ -92,12 +92,17 @@ async def _rollout(
         played = await play_episode(env, completer)
     except EpisodeFailed as failure:
         return str(failure)
-    data = tuple(trajectory_to_data(played.trajectory, 0.0))
+    data = tuple(trajectory_to_data(played.trajectory, 0.0)) if has_logprobs(played.trajectory) else ()
     if advisor is None:
         return Rollout(played.episode, played.trajectory, data)
     with completer.policy.during("teacher"):
         advice = await advisor.advise(builder, played, data, completer.policy.client)
     return Rollout(played.episode, played.trajectory, data, advice)
+
+
+def has_logprobs(trajectory: Trajectory) -> bool:
+    """Whether it can be trained on: some servers that a teacher answers on tell tokens only."""
+    return all(len(turn.ac.maybe_logprobs or ()) == len(turn.ac.tokens) for turn in trajectory.transitions)
 
 
 def metrics_by_group(groups: Iterable[Group]) -> dict[str, float]:

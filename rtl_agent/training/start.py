@@ -9,7 +9,7 @@ import logging
 import shutil
 import signal
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +27,8 @@ from rtl_agent.envs.tokenizers import NoTokenizer
 from rtl_agent.grading import Extraction, GradeCache, Grader, default_cache_path
 from rtl_agent.runs import RunError, RunRecord, RunWriter, read_run
 from rtl_agent.runs.directory import is_run
+from rtl_agent.teachers.patience import ServerGone
+from rtl_agent.teachers.scorer import ScoringError, Unreachable
 from rtl_agent.toolchain import find_toolchain
 from rtl_agent.training.config import FIXED, Config, to_json, warnings
 from rtl_agent.training.errors import BackendGone, BadConfig, LossNotFinite, TrainingError
@@ -37,16 +39,18 @@ from rtl_agent.training.loop import Loop, ensure_steps, first_step
 from rtl_agent.training.models import (
     check_embedded_models,
     context_length,
+    evaluated_teacher,
     model_names,
-    open_advisor,
-    open_evaluated_teacher,
+    open_advisors,
     open_student,
 )
 from rtl_agent.training.monitor import Display, Trackers
 from rtl_agent.training.objective import Objective
 from rtl_agent.training.plan import resume_command, run_directory
+from rtl_agent.training.preflight import Preflight, check_contexts, check_teachers
 from rtl_agent.training.sources import exam_sets, problem_sets
 from rtl_agent.training.tasks import TrainingTasks, open_tasks
+from rtl_agent.training.teachers import open_elsewhere, open_teachers
 
 log = logging.getLogger("rtl_agent.training")
 
@@ -143,6 +147,9 @@ async def train_async(config: Config, *, console: Console | None = None, stop: S
         raise TrainingError(str(error)) from error
     except (ServerDied, tinker.APIConnectionError) as error:
         raise BackendGone(f"{error}\nWhat was done is kept. Resume with: {resume_command(path)}") from error
+    except ScoringError as error:
+        kind = BackendGone if isinstance(error, ServerGone | Unreachable) else TrainingError
+        raise kind(f"{error}\nWhat was done is kept. Resume with: {resume_command(path)}") from error
     except tinker.TinkerError as error:
         if "not finite" in str(error):  # said by our own server before a loss is told
             raise LossNotFinite("the student's output") from error
@@ -169,6 +176,9 @@ async def _train(config: Config, path: Path, console: Console, stop: Stop) -> Tr
         if config.model.backend != EMBEDDED:
             connection = stack.enter_context(connect(config.model.backend))
             context = await context_length(connection, config)
+        say = _sayer(console)
+        elsewhere = await open_elsewhere(config, stack, say)
+        await check_teachers(elsewhere.teachers, say)
         begun = stack.enter_context(_run_of(config, path))
         run = begun.run
         _log_to(run, stack)
@@ -200,6 +210,11 @@ async def _train(config: Config, path: Path, console: Console, stop: Stop) -> Tr
         first, checkpoint = first_step(run)
         ensure_steps(total, first)
         console.print(_headline(tasks, total, first), highlight=False, markup=False, soft_wrap=True)
+        teachers = await open_teachers(config, connection, elsewhere)
+        if teachers:
+            await check_teachers([one for one in teachers.all if one not in elsewhere.teachers], say)
+            teachers.check_rules(tasks.sampler.problems)
+            check_contexts(config, tasks, teachers)
         trackers = Trackers(config, run.path.name, to_json(config))
         stack.callback(trackers.close)
         loop = Loop(
@@ -207,25 +222,37 @@ async def _train(config: Config, path: Path, console: Console, stop: Stop) -> Tr
             objective=Objective.of(config),
             tasks=tasks,
             student=await open_student(connection, config, checkpoint),
-            advisor=await open_advisor(connection, config, tasks),
+            advisor_of=await open_advisors(connection, config, tasks, teachers),
             run=run,
             display=stack.enter_context(Display(console, total, first)),
             trackers=trackers,
             total=total,
             best=checkpoint.extra.get("best") if checkpoint else None,
-            tested_teacher=await open_evaluated_teacher(connection, config),
+            tested_teacher=evaluated_teacher(config, teachers),
+            preflight=Preflight(config, tasks, teachers, run.path, say) if teachers else None,
             exam=Exam(config, tasks, for_exam, run.path) if for_exam else None,
             stop=stop,
         )
         begun.keep = True
         try:
             with listening(stop):
-                await while_alive(connection.check, loop.train(first))
+                await while_alive(elsewhere.with_student(connection).check, loop.train(first))
         except Interrupted:
             last = run.last_checkpoint
             kept = f"Resume at step {last.step} with:" if last else "There is no checkpoint yet; begin again with:"
             raise Interrupted(f"stopped after {loop.done} of {total} steps. {kept} {resume_command(path)}") from None
         return TrainResult(run.path, total, first)
+
+
+def _sayer(console: Console) -> Callable[[str], None]:
+    """To the person, and to the run's log once it has one."""
+
+    def say(text: str) -> None:
+        style = "yellow" if text.startswith("warning") else None
+        console.print(text, style=style, highlight=False, markup=False, soft_wrap=True)
+        log.info("%s", text)
+
+    return say
 
 
 @dataclass
