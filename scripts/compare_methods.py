@@ -85,7 +85,7 @@ METHODS = (
 
 def run(method: Method, seed: int, runs: Path, console: Console) -> None:
     """Train, then keep what the comparison needs."""
-    from rtl_agent.training.exam import read
+    from rtl_agent.training.evaluate import read
     from rtl_agent.training.parse import parse
     from rtl_agent.training.start import start
 

@@ -22,8 +22,7 @@ from rtl_agent.runs import Checkpoint, RunWriter
 from rtl_agent.teachers import Teacher
 from rtl_agent.training.config import Config
 from rtl_agent.training.errors import TrainingError
-from rtl_agent.training.evaluate import Evaluation, evaluate
-from rtl_agent.training.exam import AFTER, BEFORE, TEACHER, Exam
+from rtl_agent.training.evaluate import AFTER, BEFORE, TEACHER, Evaluation, Exam, evaluate
 from rtl_agent.training.interrupt import Interrupted, Stop
 from rtl_agent.training.metrics import Clock, episode_metrics, policy_metrics, signal_metrics
 from rtl_agent.training.monitor import Display, Trackers
