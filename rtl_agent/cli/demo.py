@@ -51,7 +51,7 @@ def demo(
     began = time.monotonic()
     path = train_as_planned(lambda: choose("distill", words))
     from rtl_agent.training.criteria import criteria  # after the plan was printed: it imports torch
-    from rtl_agent.training.exam import results
+    from rtl_agent.training.evaluate import results
 
     found = results(path)
     exam_table(read_exam(path)).print()

@@ -62,9 +62,7 @@ TimeoutSeconds = Annotated[float | None, _rule("timeout_seconds", "--timeout")]
 Temperature = Annotated[
     float | None, typer.Option(min=0.0, help="0 takes the likeliest token. [default: 0, or 1 with several samples]")
 ]
-Seed = Annotated[
-    int, typer.Option(help="Seed of sampling: the same seed gives the same answers, if the backend supports it.")
-]
+Seed = Annotated[int, typer.Option(help="Seed of sampling; the same seed repeats the answers, if the backend can.")]
 Reward = Annotated[str, typer.Option(help="staged, graded, binary, or weights such as format=0.1,tests=1.")]
 
 

@@ -169,6 +169,9 @@ class Live:
 
 def _show(title: str, text: str, colour: str) -> None:
     shown = Text(console.harmless(text.strip("\n")))
+    if not console.out.is_terminal:
+        console.out.print(Text(f"--- {title} ---"), shown, sep="\n", soft_wrap=True)
+        return
     console.out.print(Panel(shown, title=title, title_align="left", border_style=colour))
 
 

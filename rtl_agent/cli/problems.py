@@ -196,7 +196,7 @@ def validate(
 ) -> None:
     """Grade every problem's reference, an empty file, the files as given and near misses; say which ones to trust.
 
-    Exit code 0: no doubts; 1: some; 2: bad usage or input; 3: an internal error. A problem without a reference is untested.
+    Exit code 0: no doubts; 1: some; 2: bad usage or input; 3: an internal error. Without a reference: untested.
     """
     selection = Selection(ids or (), families or (), categories or (), difficulties or (), kinds or (), (), split)
     found = console.chosen(source, selection, skip_bad=skip_bad)

@@ -72,7 +72,7 @@ class Table:
     def _print_for_people(self) -> None:
         shown = self._that_fit(out.width)
         widths = self._widths(shown, out.width)
-        table = RichTable(title=self.title or None, title_justify="left")
+        table = RichTable(title=Text(self.title) if self.title else None, title_justify="left")
         for at in shown:
             column = self._columns[at]
             justify: JustifyMethod = "right" if column.right else "left"

@@ -5,10 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from rtl_agent.evaluation.evaluate import EvaluationOptions
+from rtl_agent.evaluation.evaluate import EvaluationOptions, problem_set
 from rtl_agent.evaluation.evaluate import evaluate as run
 from rtl_agent.evaluation.models import ModelSpec, episode_config
-from rtl_agent.evaluation.problem_sets import problem_set
 from rtl_agent.evaluation.result import EvaluationResult
 from rtl_agent.problems import Selection
 

@@ -24,7 +24,7 @@ PACKAGES = ("tinker", "tinker-cookbook", "torch")
 
 @dataclass(frozen=True)
 class EvaluationResult:
-    """What an evaluation found: `whole` has pass@k and rewards, `groups` the same by category, difficulty and family."""
+    """What an evaluation found. `whole` has pass@k and rewards, `groups` the same by category, difficulty, family."""
 
     settings: EvaluationSettings
     samples_each: int

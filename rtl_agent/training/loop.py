@@ -23,8 +23,7 @@ from rtl_agent.teachers.scorer import ScoringError
 from rtl_agent.training.advisor import Advisor
 from rtl_agent.training.config import Config
 from rtl_agent.training.errors import TrainingError
-from rtl_agent.training.evaluate import Evaluation, evaluate
-from rtl_agent.training.exam import AFTER, BEFORE, TEACHER, Exam
+from rtl_agent.training.evaluate import AFTER, BEFORE, TEACHER, Evaluation, Exam, evaluate
 from rtl_agent.training.interrupt import Interrupted, Stop
 from rtl_agent.training.metrics import (
     ALIGNED,

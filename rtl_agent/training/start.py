@@ -32,8 +32,7 @@ from rtl_agent.teachers.scorer import ScoringError, Unreachable
 from rtl_agent.toolchain import find_toolchain
 from rtl_agent.training.config import FIXED, Config, to_json, warnings
 from rtl_agent.training.errors import BackendGone, BadConfig, LossNotFinite, TrainingError
-from rtl_agent.training.evaluate import held_out
-from rtl_agent.training.exam import Exam
+from rtl_agent.training.evaluate import Exam, held_out
 from rtl_agent.training.interrupt import Interrupted, Stop, listening
 from rtl_agent.training.loop import Loop, ensure_steps, first_step
 from rtl_agent.training.models import (
@@ -48,8 +47,7 @@ from rtl_agent.training.monitor import Display, Trackers
 from rtl_agent.training.objective import Objective
 from rtl_agent.training.plan import resume_command, run_directory
 from rtl_agent.training.preflight import Preflight, check_contexts, check_teachers
-from rtl_agent.training.sources import exam_sets, problem_sets
-from rtl_agent.training.tasks import TrainingTasks, open_tasks
+from rtl_agent.training.tasks import TrainingTasks, exam_sets, open_tasks, problem_sets
 from rtl_agent.training.teachers import open_elsewhere, open_teachers
 
 log = logging.getLogger("rtl_agent.training")

@@ -9,13 +9,13 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from rtl_agent.backends.engine.qwen3.config import ModelConfig
+from rtl_agent.backends.engine.qwen3.config import Qwen3Config
 from rtl_agent.training.pretrain import Pretraining, pretrain
 from rtl_agent.training.pretrain.job import batch_of
 from rtl_agent.training.pretrain.material import Pair
 from rtl_agent.training.pretrain.muon import orthogonal
 
-TINY = ModelConfig(vocabulary=40, width=32, layers=2, feed_forward=64, heads=2, kv_heads=2, head_dim=16, context=64)
+TINY = Qwen3Config(vocabulary=40, width=32, layers=2, feed_forward=64, heads=2, kv_heads=2, head_dim=16, context=64)
 
 
 def backwards() -> Iterator[Pair]:
