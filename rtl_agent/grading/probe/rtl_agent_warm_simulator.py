@@ -34,7 +34,7 @@ import rtl_agent_warm_compile
 import rtl_agent_warm_scheduler
 import rtl_agent_warm_scheduler_1
 
-DESIGN = "/tmp/.warm/sim.vvp"  # what vvp was told to open: a link that each simulation points at its own
+DESIGN = "warm.vvp"  # what vvp was told to open: no such file, each simulation opens its own (warm_start.c)
 _FD = "RTL_AGENT_WARM_FD"
 _WAVES = "RTL_AGENT_WAVES"  # set: the harness handles wave files
 _MODULES = (
@@ -140,10 +140,7 @@ def _become(request, fds, harness):
     os.environ.clear()
     os.environ.update(env)
     os.chdir(request["cwd"])
-    os.makedirs(os.path.dirname(DESIGN), exist_ok=True)
-    if os.path.lexists(DESIGN):
-        os.unlink(DESIGN)
-    os.symlink(request["design"], DESIGN)
+    _open_instead(request["design"])
     if _set_arguments is not None:
         _take_arguments([request["design"], *request["arguments"]])
     _take_over_python(env, harness)
@@ -224,6 +221,13 @@ def _find_set_arguments():
         return None
     function.restype = None
     return function
+
+
+def _open_instead(path):
+    """vvp opens the name that it was started with: the preloaded fopen takes this one for it, once."""
+    function = ctypes.CDLL(None)["rtl_agent_open_instead"]
+    function.restype = None
+    function(ctypes.c_char_p(os.fsencode(path)))
 
 
 def _take_arguments(words):
