@@ -46,20 +46,20 @@ def test_the_learning_rate_rises_and_falls() -> None:
 
 
 def test_it_learns_and_goes_on_after_an_end_as_if_there_was_none(tmp_path: Path) -> None:
-    job = Pretraining(tokens=60_000, rows=16)
+    job = Pretraining(tokens=30_000, rows=16)  # 235 steps
     steps = iter(range(10**6))
 
     class Stop(Exception):
         pass
 
     def stop(_: object) -> None:
-        if next(steps) == 250:
+        if next(steps) == 125:
             raise Stop
 
     done = pretrain(job, TINY, backwards(), tmp_path / "whole")
     assert done.loss < 1.5  # 3.7 by chance
     with pytest.raises(Stop):
-        pretrain(job, TINY, backwards(), tmp_path / "broken", on_step=stop, save_every=100)
+        pretrain(job, TINY, backwards(), tmp_path / "broken", on_step=stop, save_every=50)
     again = pretrain(job, TINY, backwards(), tmp_path / "broken")
     assert replace(again, cpu_seconds=0) == replace(done, cpu_seconds=0)
     whole, broken = (load_file(tmp_path / name / "model.safetensors") for name in ("whole", "broken"))
