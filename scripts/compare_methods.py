@@ -126,7 +126,7 @@ STUDIES = {study.name: study for study in (Study("comparison", METHODS), Study("
 
 def run(study: Study, method: Method, seed: int, runs: Path, console: Console) -> None:
     """Train, then keep what the comparison needs."""
-    from rtl_agent.training.exam import read
+    from rtl_agent.training.evaluate import read
     from rtl_agent.training.parse import parse
     from rtl_agent.training.start import start
 

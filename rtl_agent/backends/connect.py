@@ -24,7 +24,8 @@ from rtl_agent.backends.server.process import KEY_PREFIX, ServerSettings, new_ke
 from rtl_agent.backends.server.sessions import SILENT_SECONDS
 
 WATCH_SECONDS = 1.0
-ANSWER_SECONDS = 14.0  # that a server has for its first answers, all together
+# For the first answers of a server, all together: with the imports before it, a wrong host is reported within 15 s.
+ANSWER_SECONDS = 10.0
 T = TypeVar("T")
 
 

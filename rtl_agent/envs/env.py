@@ -88,12 +88,6 @@ class Wording:
             return self.dialect.stop()
         return self.renderer.get_stop_sequences()
 
-    @property
-    def end_of_turn(self) -> int | None:
-        """The token that ends an answer; None where several do, or a text."""
-        first = next(iter(self.stop), None)
-        return first if isinstance(first, int) else None
-
     def turn(self, sampled: Sequence[int]) -> Turn:
         if self.has_tools and self.dialect is not None:
             return self.dialect.parse(sampled)

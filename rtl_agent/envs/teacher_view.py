@@ -107,9 +107,11 @@ class _Turn:
         found = [] if teacher is None else list(_common(student, teacher))
         scored = {token for one in found for token in range(*one.student)}
         why = self._why_not(student) if len(scored) < len(student.ends) else ""
-        for number, token in enumerate(range(*student.tokens)):
+        for token, begin, end in zip(
+            range(*student.tokens), (student.start, *student.ends), student.ends, strict=False
+        ):
             if token not in scored:
-                self.unscored[token] = MARKUP if _is_marker(student, number) else why
+                self.unscored[token] = MARKUP if _in_a_gap(student, begin, end) else why
         for one in found:
             is_last = self._cut_off and one.student[1] == self._length
             self.shared.append(replace(one, cut_off=True) if is_last else one)
@@ -127,11 +129,12 @@ class _Turn:
         return CHANGED
 
 
-def _is_marker(part: Part, number: int) -> bool:
-    """Whether a token of the part is a marker that stands where it means nothing."""
-    begin, end = (part.start, *part.ends)[number : number + 2]
-    gap = bisect_right(part.gaps, (begin or 0, len(part.text))) - 1
-    return begin is not None and end is not None and gap >= 0 and end <= part.gaps[gap][1]
+def _in_a_gap(part: Part, begin: int | None, end: int | None) -> bool:
+    """Whether a token of the student's is a marker that stands where it means nothing."""
+    if begin is None or end is None:
+        return False
+    gap = bisect_right(part.gaps, (begin, len(part.text))) - 1
+    return gap >= 0 and end <= part.gaps[gap][1]
 
 
 def _pairs(said: Sequence[Part], written: Sequence[Part]) -> Iterator[tuple[Part, Part | None]]:

@@ -8,8 +8,9 @@ imported C functions while it elaborates, and those can do anything.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from rtl_agent.grading.channel import open_channel
 from rtl_agent.grading.harness_python import named_text, simulates
@@ -19,7 +20,7 @@ from rtl_agent.grading.services import ServiceRun
 from rtl_agent.grading.submission import Submission
 from rtl_agent.grading.syntax import design_files
 from rtl_agent.grading.verdict import ServiceVerdict
-from rtl_agent.grading.verilog_tokens import tokens
+from rtl_agent.grading.verilog_tokens import Kind, tokens
 from rtl_agent.grading.workspace import open_workspace, service_env, write_targets
 from rtl_agent.problems import Problem, Service
 from rtl_agent.sandbox import Sandbox
@@ -27,6 +28,8 @@ from rtl_agent.toolchain import Toolchain
 
 _CALLS = {'"DPI"', '"DPI-C"', "$system"}
 _HDL = (".sv", ".v", ".svh", ".vh")
+_ASKS = {"`ifdef", "`ifndef", "`elsif"}
+_MOST_TOLD = 8  # sets of macros that builds were given; no problem of CVDP's development part has more than one
 
 
 class HidingCheck:
@@ -38,6 +41,7 @@ class HidingCheck:
     async def look(self, problem: Problem, submission: Submission, runs: Sequence[ServiceRun]) -> list[ServiceRun]:
         """The runs, those that passed by hiding something failed. Nothing is read where a service has failed anyway."""
         judged = list(runs)
+        told = told_simulators(runs, given_macros(problem))
         for index, service in enumerate(problem.harness.services):
             if not runs[index].verdict.passed or simulates(problem, service):
                 continue
@@ -46,14 +50,17 @@ class HidingCheck:
             if re.search(r"\b(?:verilator|yosys)\b", text):
                 hidden += calls_out(problem, submission)
             if re.search(r"\bverilator\b", text) and not hidden:
-                hidden += await self._from_linter(problem, service, submission)
+                for words in told:
+                    hidden += await self._from_linter(problem, service, submission, words) if not hidden else []
             if hidden:
                 judged[index] = replace(judged[index], verdict=_failed(judged[index].verdict, hidden))
         return judged
 
-    async def _from_linter(self, problem: Problem, service: Service, submission: Submission) -> list[str]:
+    async def _from_linter(
+        self, problem: Problem, service: Service, submission: Submission, told: Sequence[str]
+    ) -> list[str]:
         sources = service.env.get("VERILOG_SOURCES", "").split() or design_files(problem, submission)
-        found = await self._read(problem, service, submission.files, sources)
+        found = await self._read(problem, service, submission.files, sources, told)
         if isinstance(found, str):
             return [f"the design {found}"]
         simulator, linter = found
@@ -63,7 +70,7 @@ class HidingCheck:
         if not hidden and not branches:
             return []
         given = {path: problem.context[path] for path in problem.targets if path in problem.context}
-        before = await self._read(problem, service, given, sources) if given else ""
+        before = await self._read(problem, service, given, sources, told) if given else ""
         if isinstance(before, str):
             return differences(simulator, linter, known, None) or branches
         if branches:
@@ -75,13 +82,35 @@ class HidingCheck:
         return await elaborated_differences(self._sandbox, self._toolchain, text, service.env.get("TOPLEVEL", ""))
 
     async def _read(
-        self, problem: Problem, service: Service, files: Mapping[str, str], sources: Sequence[str]
+        self,
+        problem: Problem,
+        service: Service,
+        files: Mapping[str, str],
+        sources: Sequence[str],
+        told: Sequence[str],
     ) -> tuple[Reading, Reading] | str:
         with open_channel() as channel:
             async with open_workspace(self._sandbox, self._toolchain, problem, service, channel) as box:
                 await write_targets(box, files)
                 env = service_env(self._toolchain, problem, service, channel, 0)
-                return await read_twice(box, sources, env)
+                return await read_twice(box, sources, env, told)
+
+
+def told_simulators(runs: Iterable[ServiceRun], known: frozenset[str]) -> list[tuple[str, ...]]:
+    """What the simulator's builds were told, each set once, without the macros that given files ask for."""
+    sets = [words for run in runs for words in run.verdict.told]
+    own = [tuple(word for word in words if word[2:].partition("=")[0] not in known) for words in sets]
+    return list(dict.fromkeys(own))[:_MOST_TOLD] or [()]
+
+
+def given_macros(problem: Problem) -> frozenset[str]:
+    """Macros that the code of given files asks for: there a harness may mean one tool to read another branch."""
+    found: set[str] = set()
+    for path, text in problem.context.items():
+        stream = [token for token in tokens(text) if token.kind is not Kind.COMMENT] if path.endswith(_HDL) else []
+        found |= {token.text[1:] for token in stream if token.kind is Kind.DIRECTIVE}
+        found |= {name.text for asks, name in pairwise(stream) if asks.text in _ASKS}
+    return frozenset(found)
 
 
 def calls_out(problem: Problem, submission: Submission) -> list[str]:

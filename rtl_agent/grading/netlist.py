@@ -5,14 +5,17 @@ attribute. A service that counts cells does not see that. So where a problem has
 passed, the simulating services run once more in netlist mode (probe/rtl_agent_probe_netlist.py).
 """
 
+import ast
 import json
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence, Set
 from dataclasses import replace
 from functools import partial
 
 from rtl_agent.grading.grade import TestResult
 from rtl_agent.grading.harness_python import named_text, simulates
+from rtl_agent.grading.hiding import given_macros
+from rtl_agent.grading.ports import declared_ports
 from rtl_agent.grading.services import ServiceRun
 from rtl_agent.grading.verdict import ServiceVerdict
 from rtl_agent.problems import Problem, Service
@@ -56,7 +59,26 @@ def netlist_plan(problem: Problem, service: Service) -> dict[str, object] | None
     script = named[0] if named else f"read_verilog -sv {sources}\nsynth -top {top}\n"
     looked_at = {name for path, body in files.items() if path.endswith(".py") for name in _LOOKED_AT.findall(body)}
     names = sorted(name for name in looked_at if not name.startswith("_"))
-    return {"script": script, "names": names, "late": False, "gates": True, "unknown": "", "pair": False}
+    return {
+        "script": script,
+        "names": names,
+        "ports": given_ports(problem, looked_at),
+        "macros": sorted(given_macros(problem)),
+        "late": False,
+        "gates": True,
+        "unknown": "",
+        "pair": False,
+    }
+
+
+def given_ports(problem: Problem, looked_at: Set[str]) -> dict[str, dict[str, str]]:
+    """Module -> port -> direction, as the given targets declare those that tests look at.
+
+    Tests find a name inside of the design as well as a port, and synthesis builds nothing of what no port shows.
+    """
+    given = [problem.context[path] for path in problem.targets if path in problem.context]
+    found = {module: ports for text in given for module, ports in declared_ports(text).items()}
+    return {module: {name: way for name, way in ports.items() if name in looked_at} for module, ports in found.items()}
 
 
 async def _with_netlist(
@@ -104,8 +126,28 @@ async def _with_netlist(
 
 def _drives(problem: Problem, name: str) -> bool:
     """Whether a test may set this name, or something in it: then the source is no witness of what the netlist has."""
-    set_by = rf"\b{re.escape(name)}\b[^\n=]*(?:\.value\s*=(?!=)|<=|setimmediatevalue|Force|Deposit)"
-    return any(re.search(set_by, text) for path, text in problem.harness.files.items() if path.endswith(".py"))
+    return any(sets_name(text, name) for path, text in problem.harness.files.items() if path.endswith(".py"))
+
+
+def sets_name(python: str, name: str) -> bool:
+    """An assignment to something of that name, or a call that sets it; a comparison by `<=` is none."""
+    try:
+        nodes = list(ast.walk(ast.parse(python)))
+    except (SyntaxError, ValueError, RecursionError):
+        return name in python
+    set_there: list[ast.AST] = []
+    for node in nodes:
+        match node:
+            case ast.Assign(targets=targets):
+                set_there += targets
+            case ast.AugAssign(target=target) | ast.AnnAssign(target=target):
+                set_there.append(target)
+            case ast.Expr(value=ast.Compare(left=left, ops=[ast.LtE(), *_])):  # cocotb 1.x: dut.name <= 1
+                set_there.append(left)
+            case ast.Call(func=ast.Attribute(attr="setimmediatevalue" | "set", value=target)):
+                set_there.append(target)
+    words = [word for target in set_there if not isinstance(target, ast.Name) for word in ast.walk(target)]
+    return any(name in (getattr(word, "attr", None), getattr(word, "value", None)) for word in words)
 
 
 def _in_netlist_mode(service: Service, plan: dict[str, object]) -> Service:

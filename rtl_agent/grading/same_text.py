@@ -33,16 +33,23 @@ class Reading:
     text: str = field(default="", repr=False, compare=False)
 
 
-async def read_twice(box: Box, sources: Sequence[str], env: Mapping[str, str]) -> tuple[Reading, Reading] | str:
-    """(the simulator's, the linter's) reading of files in a box; a sentence where one cannot read them."""
+async def read_twice(
+    box: Box, sources: Sequence[str], env: Mapping[str, str], told: Sequence[str] = ()
+) -> tuple[Reading, Reading] | str:
+    """(the simulator's, the linter's) reading of files in a box; a sentence where one cannot read them.
+
+    `told` is what the harness tells the simulator's compiler: -D for macros, which are for it alone, and -I.
+    """
     simulator, linter = f"{_WORKING}/simulator.v", f"{_WORKING}/linter.v"
     between = f"{_WORKING}/newline.v"  # with -E alone, Icarus glues a file to the last line of the one before
     apart = [part for path in sources for part in (path, between)]
     # cocotb 1.9's runner defines COCOTB_SIM, and no linter does: what depends on it differs.
+    simulators = shlex.join(dict.fromkeys(("-DCOCOTB_SIM=1", *told)))
+    shared = shlex.join(word for word in told if word.startswith("-I"))
     command = (
         f"mkdir -p {_WORKING} && echo > {between}"
-        f" && iverilog -g2012 -DCOCOTB_SIM=1 -E -o {simulator} {shlex.join(apart)}"
-        f" && verilator -E -Wno-fatal {shlex.join(sources)} > {linter}"
+        f" && iverilog -g2012 {simulators} -E -o {simulator} {shlex.join(apart)}"
+        f" && verilator -E -Wno-fatal {shared} {shlex.join(sources)} > {linter}"
     )
     done = await box.run(["sh", "-c", command], env=env, cwd="/code/rundir", limits=_LIMITS)
     if not done.ok:

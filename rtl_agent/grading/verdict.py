@@ -21,6 +21,7 @@ class ServiceVerdict:
     readable: tuple[str, ...] = ()  # files of the harness that stayed readable to a tool
     builds: int = 0
     failed_builds: tuple[str, ...] = ()  # what the compiler said
+    told: tuple[tuple[str, ...], ...] = ()  # macros and directories (-D, -I) that builds were given, each set once
     netlists: int = 0  # that took the place of the design, in netlist mode
     missing_netlists: tuple[str, ...] = ()  # what Yosys said
     looped: bool = False  # gates of a netlist drive themselves
@@ -45,6 +46,7 @@ def judge_service(service: str, expected: Sequence[str], messages: Sequence[Mess
     readable: dict[str, None] = {}
     reasons: list[str] = []
     missing_netlists: list[str] = []
+    told: dict[tuple[str, ...], None] = {}
     builds, netlists, session_exit, looped = 0, 0, None, False
     for message in messages:
         match message:
@@ -66,12 +68,14 @@ def judge_service(service: str, expected: Sequence[str], messages: Sequence[Mess
                 simulations[number].ended = True
             case {"kind": "build", "exit": code, "said": said, "item": item}:
                 builds += 1
+                told[tuple(message.get("told", ()))] = None
                 if code != 0:
                     failed_builds[item or ""] = said
             case {"kind": "netlist", "built": built, "said": said}:
                 netlists += built
                 looped = looped or bool(message.get("loop"))
                 missing_netlists += [] if built else [said]
+                reasons += [said] if message.get("unlike") else []
             case {"kind": "tampered", "path": path}:
                 reasons.append(f"the design changed {path} while it was simulated")
             case {"kind": "flooded"}:
@@ -107,6 +111,7 @@ def judge_service(service: str, expected: Sequence[str], messages: Sequence[Mess
         readable=tuple(readable),
         builds=builds,
         failed_builds=tuple(failed_builds.values()),
+        told=tuple(told),
         netlists=netlists,
         missing_netlists=tuple(dict.fromkeys(missing_netlists)),
         looped=looped,

@@ -13,11 +13,11 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class Chunk:
-    """Token indices from and to (exclusive), on both sides, and the bytes."""
+class Chunk(NamedTuple):
+    """Token indices from and to (exclusive), on both sides, and the bytes. A tuple: a long answer has thousands."""
 
     student: tuple[int, int]
     teacher: tuple[int, int]

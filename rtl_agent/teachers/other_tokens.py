@@ -7,7 +7,7 @@ it, and its likeliest next tokens become soft targets of the student where that 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from rtl_agent.teachers.alignment import Chunk, Covering, Distribution, align_ends
 from rtl_agent.teachers.reading import Island, Reading
@@ -17,6 +17,7 @@ from rtl_agent.teachers.translation import Translation
 LONGEST_CHUNK = 32  # bytes; longer ones are where two tokenizers disagree about everything, e.g. in rows of spaces
 TOO_LONG, CUT_OFF, NOT_ALIGNED, NOT_SCORED = "long chunk", "cut off", "not aligned", "not scored by the server"
 ONE_TO_ONE = "1:1"
+MEASURED = 256  # chunks at the beginning of a text
 
 
 @dataclass
@@ -123,21 +124,23 @@ def _soft(position: int, scores: Scores, words: Translation, stats: Alignment) -
 
 
 def _measure(island: Island, chunks: Sequence[Chunk], words: Translation, stats: Alignment) -> None:
-    """How far the student's tokens are the usual ones, and shared boundaries are where both tokenizers always cut."""
-    stats.boundaries += max(0, len(chunks) - 1)
-    usual = words.pieces(island.text)
+    """How far the student's tokens are the usual ones, and shared boundaries are where both tokenizers always cut.
+
+    Of the beginning of each text: these are shares, and encoding all of it again costs more than all else together.
+    """
+    known = [chunk for chunk in chunks[:MEASURED] if chunk.span[1] - chunk.span[0] <= LONGEST_CHUNK]
+    if not known or known[-1] is not chunks[len(known) - 1]:  # a long chunk among them: nothing is compared there
+        return
+    text, ends = island.text[: known[-1].span[1]], island.student_ends[: known[-1].student[1]]
+    stats.boundaries += len(known) - 1
+    usual = words.pieces(text)
     if usual is not None:
-        place, marks = 0, {0}
-        for piece in usual:
-            place += len(piece)
-            marks.add(place)
-        stats.examined += len(island.student_ends)
-        stats.canonical += sum(start in marks and end in marks for start, end in pairwise((0, *island.student_ends)))
-    ours, theirs = words.student.pretoken_ends(island.text), words.teacher.pretoken_ends(island.text)
+        marks = {0, *accumulate(map(len, usual))}
+        stats.examined += len(ends)
+        stats.canonical += sum(start in marks and end in marks for start, end in pairwise((0, *ends)))
+    ours, theirs = words.student.pretoken_ends(text), words.teacher.pretoken_ends(text)
     if ours is not None and theirs is not None:
-        stats.inside_pretokens += sum(
-            chunk.span[1] not in ours and chunk.span[1] not in theirs for chunk in chunks[:-1]
-        )
+        stats.inside_pretokens += sum(chunk.span[1] not in ours and chunk.span[1] not in theirs for chunk in known[:-1])
 
 
 class _Splitter:
@@ -158,7 +161,7 @@ class _Splitter:
             return None
         tokens = chunk.student[1] - chunk.student[0]
         if tokens == 1:
-            return [scores[0] if len(scores) == 1 else sum(scores)]
+            return [sum(scores)]
         if self._covering is None:  # within escapes nobody knows which tokens of the teacher begin with what
             return [sum(scores) / tokens] * tokens
         return self._covering.split(chunk, scores, self._known)

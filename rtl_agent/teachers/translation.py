@@ -68,11 +68,11 @@ class Translation:
         data = self.teacher.get(token)
         if not data:
             return None
+        alone = self.student.token_of.get(data)
+        if alone is not None:
+            return alone, self._is_closed(token, data, alone)
         usual = self.student.encode(data)
-        if usual:
-            return usual[0], self._is_closed(token, data, usual[0])
-        alone = self.student.token_of.get(data)  # half a character, for example
-        return None if alone is None else (alone, False)
+        return (usual[0], self._is_closed(token, data, usual[0])) if usual else None
 
     def _is_closed(self, token: int, data: bytes, ours: int) -> bool:
         """Where the teacher writes this token, the student writes that one, whatever follows.

@@ -23,10 +23,16 @@ from rtl_agent.teachers.scorer import ScoringError
 from rtl_agent.training.advisor import Advisor
 from rtl_agent.training.config import Config
 from rtl_agent.training.errors import TrainingError
-from rtl_agent.training.evaluate import Evaluation, evaluate
-from rtl_agent.training.exam import AFTER, BEFORE, TEACHER, Exam
+from rtl_agent.training.evaluate import AFTER, BEFORE, TEACHER, Evaluation, Exam, evaluate
 from rtl_agent.training.interrupt import Interrupted, Stop
-from rtl_agent.training.metrics import Clock, episode_metrics, policy_metrics, signal_metrics
+from rtl_agent.training.metrics import (
+    ALIGNED,
+    UNSCORED,
+    Clock,
+    episode_metrics,
+    policy_metrics,
+    signal_metrics,
+)
 from rtl_agent.training.models import EvaluatedTeacher
 from rtl_agent.training.monitor import Display, Trackers
 from rtl_agent.training.objective import Objective, TrainingBatch, array, reference_batch, training_batch
@@ -91,7 +97,7 @@ class Loop:
                 metrics |= await self._droppable(self._evaluate(step))
             metrics |= await self._droppable(self._step(step))
             self._log(step, metrics)
-            self.done = step + 1
+            self.done, self._committed = step + 1, False
             if self._due(self.done, self.config.run.save_every) or self.done == self.total:
                 await self._save(f"{self.done:06d}", self.done)
             self.display.step(step, metrics)
@@ -170,11 +176,24 @@ class Loop:
             "optim/steps": float(len(steps)),
             "time/cpu": cpu_seconds() - cpu,
         }
+        self._check_alignment(step, metrics)
         if self.config.objective.compute_post_kl and batches:
             metrics |= await self._post_kl(groups)
         times = clock.metrics()
         tokens = metrics.get("env/all/total_ac_tokens", 0.0)
         return metrics | times | {"throughput/tokens_per_second": tokens / max(times["time/total"], 1e-9)}
+
+    def _check_alignment(self, step: int, metrics: dict[str, float]) -> None:
+        """A teacher that could be asked about little of what was written teaches something else."""
+        aligned, least = metrics.get(ALIGNED), self.config.model.min_aligned
+        if aligned is not None and aligned < least:
+            causes = {name.rpartition("/")[2]: share for name, share in metrics.items() if name.startswith(UNSCORED)}
+            told = ", ".join(f"{cause} {share:.0%}" for cause, share in sorted(causes.items(), key=lambda one: -one[1]))
+            raise TrainingError(
+                f"step {step + 1}: the teacher scored {aligned:.0%} of the text that it shares with the student, less "
+                f"than min_aligned={least:g} (tokens not scored: {told or 'none'}). Check the two renderers, or lower "
+                "min_aligned"
+            )
 
     async def _batches(
         self, step: int, policy: Policy

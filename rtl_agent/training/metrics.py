@@ -15,6 +15,7 @@ from rtl_agent.training.rollouts import Group, metrics_by_group
 
 NO_SIGNAL, LOST, GROUPS_LOST = "groups/no_signal", "grading/errors", "groups/lost"
 ALIGNED = "align/content"  # the share of the text that both read which the teacher scored
+UNSCORED = "align/unscored/"
 REWARD, PASS_RATE = "env/all/reward/total", "env/all/pass_rate"
 
 
@@ -62,7 +63,7 @@ def alignment_metrics(batches: Sequence[TrainingBatch]) -> dict[str, float]:
         "align/inside_pretoken": total.inside_pretokens / max(1, total.boundaries),
         "align/non_canonical": 1.0 - total.canonical / total.examined if total.examined else 0.0,
         **{f"align/{kind}": total.kinds[kind] / max(1, total.scored) for kind in ("1:1", "1:m", "n:1", "n:m")},
-        **{f"align/unscored/{cause}": count / sampled for cause, count in sorted(total.unscored.items())},
+        **{f"{UNSCORED}{cause}": count / sampled for cause, count in sorted(total.unscored.items())},
     }
     if positions := total.soft + total.no_soft.total():
         found["align/forward_positions"] = total.soft / positions

@@ -5,9 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import tinker
+from tinker_cookbook.completers import StopCondition
 
 from rtl_agent.backends.connect import Connection
-from rtl_agent.byte_vocabulary import ByteVocabulary, NotBytes
+from rtl_agent.byte_vocabulary import NotBytes
+from rtl_agent.envs.dialects.registry import reading_dialect
+from rtl_agent.envs.teacher_view import Thinking as ThinkingSeen
 from rtl_agent.envs.tokenizers import tokenizer_for
 from rtl_agent.problems import BUNDLED, Problem, load_problems
 from rtl_agent.prompts import reference_reply
@@ -20,7 +23,7 @@ from rtl_agent.training.errors import BadConfig
 from rtl_agent.training.privileged import PrivilegedPrompt
 from rtl_agent.training.readers import OtherTokens, Privileged, Reader, Verbatim
 from rtl_agent.training.student import Student
-from rtl_agent.training.tasks import TrainingTasks, asked_as
+from rtl_agent.training.tasks import TrainingTasks
 from rtl_agent.training.teachers import OpenTeacher, Teachers, check_known, check_own_models, on_the_students_server
 
 AUTO = "auto"
@@ -73,7 +76,8 @@ async def open_advisors(
     if config.mode != "distill" or not (objective.kl_penalty_coef or objective.forward_kl_coef):
         return lambda problem: None
     if config.teacher == SELF:
-        itself = await _self_advisor(connection, config, objective.forward_kl_topk if objective.forward_kl_coef else 0)
+        topk = objective.forward_kl_topk if objective.forward_kl_coef else 0
+        itself = await _self_advisor(connection, config, tasks, topk)
         return lambda problem: itself
     assert teachers is not None
     known = teachers
@@ -87,12 +91,11 @@ def _advisor(config: Config, tasks: TrainingTasks, opened: OpenTeacher) -> Advis
     student, teacher = tokenizer_for(config.student), tokenizer_for(opened.tokenizer)
     kind = teacher_kind(config, student, teacher, opened.name)
     if kind == OTHER_TOKENS:
-        asked = asked_as(tasks.template, opened.tokenizer, opened.renderer)
-        ours, theirs = tasks.template.wording.end_of_turn, asked.wording.end_of_turn
-        reader: Reader = OtherTokens(asked, *map(ByteVocabulary.from_tokenizer, (student, teacher)))
-        ends = (ours, theirs) if ours is not None and theirs is not None else None
+        dialect = reading_dialect(opened.tokenizer, opened.renderer)
+        ends = end_of_turn(tasks.template.wording.stop), end_of_turn(dialect.stop())
+        reader: Reader = OtherTokens(dialect, ThinkingSeen(config.model.teacher_thinking))
         texts = known_texts(tasks.sampler.problems) if topk else ()
-        setup = TeacherSetup(scorer, topk, student, teacher, ends, objective.forward_kl_guard, texts)
+        setup = TeacherSetup(scorer, topk, student, teacher, _both(ends), objective.forward_kl_guard, texts)
     else:
         reader, setup = Verbatim(), TeacherSetup(scorer, topk, student, teacher)
     try:
@@ -102,8 +105,14 @@ def _advisor(config: Config, tasks: TrainingTasks, opened: OpenTeacher) -> Advis
     return Advisor(lambda client: made, reader)
 
 
-async def _self_advisor(connection: Connection, config: Config, topk: int) -> Advisor:
+async def _self_advisor(connection: Connection, config: Config, tasks: TrainingTasks, topk: int) -> Advisor:
     """The student itself, by its present weights or by those that it started from, told more than it was asked with."""
+    without = [problem.id for problem in tasks.sampler.problems if not problem.reference]
+    if config.model.teacher_sees == "reference" and without:
+        raise BadConfig(
+            f"teacher_sees=reference: {len(without)} of {len(tasks.sampler.problems)} problems have no reference "
+            f"solution, {without[0]} among them; choose others by problems=, or teacher_sees=feedback"
+        )
     reader = Privileged(PrivilegedPrompt(config.model.teacher_sees))
     if config.model.teacher_weights == "current":
         return Advisor(lambda client: _same_tokens(client, "the student itself", topk), reader)
@@ -137,6 +146,17 @@ def evaluated_teacher(config: Config, teachers: Teachers | None) -> EvaluatedTea
         return None
     first = teachers.all[0]
     return EvaluatedTeacher(first.sampler, first.tokenizer, first.renderer)
+
+
+def end_of_turn(stop: StopCondition) -> int | None:
+    """The token that ends an answer; None where a text does."""
+    first = next(iter(stop), None)
+    return first if isinstance(first, int) else None
+
+
+def _both(ends: tuple[int | None, int | None]) -> tuple[int, int] | None:
+    ours, theirs = ends
+    return None if ours is None or theirs is None else (ours, theirs)
 
 
 def known_texts(problems: Sequence[Problem]) -> tuple[str, ...]:

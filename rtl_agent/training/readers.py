@@ -1,13 +1,13 @@
 """How a teacher reads an episode: as it is, after a prompt that tells more, or in tokens of its own."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from itertools import accumulate
+from dataclasses import dataclass
 from typing import Protocol
 
-from rtl_agent.byte_vocabulary import ByteVocabulary
+from rtl_agent.envs.dialects.dialect import Dialect
 from rtl_agent.envs.env import ProblemGroupBuilder
 from rtl_agent.envs.rollout import PlayedEpisode
+from rtl_agent.envs.teacher_view import Thinking, teacher_view
 from rtl_agent.teachers import Island, Reading, Span
 from rtl_agent.training.privileged import PrivilegedPrompt
 
@@ -43,31 +43,23 @@ class Privileged:
 
 @dataclass(frozen=True)
 class OtherTokens:
-    """In the teacher's own tokens and markup: the same messages by its renderer, the same text in its tokens."""
+    """In the teacher's own tokens and markup: the same messages, and the same texts in each turn."""
 
-    asked: ProblemGroupBuilder  # as the teacher is asked: its model and its renderer
-    student: ByteVocabulary
-    teacher: ByteVocabulary
+    dialect: Dialect
+    thinking: Thinking = Thinking.HIDDEN
 
     def read(self, builder: ProblemGroupBuilder, played: PlayedEpisode, tokens: Sequence[int]) -> Reading:
-        prompt = replace(self.asked, problem=builder.problem).prompt().tokens
-        known = len(played.episode.prompt_tokens)
-        sampled = tokens[known:]
-        (ours,), (theirs,) = builder.wording.stop[:1], self.asked.wording.stop[:1]
-        ended = sampled[-1] == ours
-        content = sampled[: len(sampled) - ended]
-        pieces = self.student.pieces(content)
-        text = b"".join(pieces)
-        said = self.teacher.encode(text)
-        if said is None:
-            return Reading(prompt, len(tokens), unscored=dict.fromkeys(range(known, len(tokens)), "not the same text"))
-        island = Island(
-            text,
-            (known, known + len(content)),
-            (len(prompt), len(prompt) + len(said)),
-            tuple(accumulate(map(len, pieces))),
-            tuple(accumulate(map(len, self.teacher.pieces(said)))),
-            cut_off=not ended,
+        view = teacher_view(played.conversation, self.dialect, thinking=self.thinking)
+        islands = tuple(
+            Island(
+                one.text,
+                one.student,
+                one.teacher,
+                one.student_ends,
+                one.teacher_ends,
+                escaped=one.escaped,
+                cut_off=one.cut_off,
+            )
+            for one in view.shared
         )
-        ends = ((known + len(content), len(prompt) + len(said)),) if ended else ()
-        return Reading((*prompt, *said, *([theirs] if ended else [])), len(tokens), islands=(island,), ends=ends)
+        return Reading(view.tokens, len(tokens), islands=islands, ends=view.ends, unscored=view.unscored)

@@ -32,8 +32,7 @@ from rtl_agent.teachers.scorer import ScoringError, Unreachable
 from rtl_agent.toolchain import find_toolchain
 from rtl_agent.training.config import FIXED, Config, to_json, warnings
 from rtl_agent.training.errors import BackendGone, BadConfig, LossNotFinite, TrainingError
-from rtl_agent.training.evaluate import held_out
-from rtl_agent.training.exam import Exam
+from rtl_agent.training.evaluate import Exam, held_out
 from rtl_agent.training.interrupt import Interrupted, Stop, listening
 from rtl_agent.training.loop import Loop, ensure_steps, first_step
 from rtl_agent.training.models import (
@@ -48,8 +47,7 @@ from rtl_agent.training.monitor import Display, Trackers
 from rtl_agent.training.objective import Objective
 from rtl_agent.training.plan import resume_command, run_directory
 from rtl_agent.training.preflight import Preflight, check_contexts, check_teachers
-from rtl_agent.training.sources import exam_sets, problem_sets
-from rtl_agent.training.tasks import TrainingTasks, open_tasks
+from rtl_agent.training.tasks import TrainingTasks, exam_sets, open_tasks, problem_sets
 from rtl_agent.training.teachers import open_elsewhere, open_teachers
 
 log = logging.getLogger("rtl_agent.training")
@@ -57,11 +55,11 @@ log = logging.getLogger("rtl_agent.training")
 
 @dataclass(frozen=True)
 class TrainResult:
-    """A run that has come to its end."""
+    """A finished run: its directory, and what it kept there."""
 
     path: Path  # the run directory
     steps: int  # steps done in all
-    resumed_at: int = 0  # the step at which this start went on; 0: it began
+    resumed_at: int = 0  # the step at which this start resumed; 0: it was new
 
     @property
     def record(self) -> RunRecord:
@@ -81,10 +79,30 @@ class TrainResult:
 
 
 def train(config: Config, *, console: Console | None = None) -> TrainResult:
-    """Train, and return when the run has ended. TrainingError says what went wrong, Interrupted that it was stopped.
+    """Train, and return when the run has ended. Ctrl-C saves a checkpoint first.
 
-    Progress goes to `console`, or to stderr. Ctrl-C saves a checkpoint first. In a notebook, whose thread has an event
-    loop already, the run gets a thread of its own.
+    In a notebook, whose thread already has an event loop, the run gets a thread of its own.
+
+    Args:
+        config: the options of the run; `configure` makes them from flat names.
+        console: where progress is shown; None for stderr.
+
+    Raises:
+        TrainingError: what went wrong, in a sentence.
+        Interrupted: the run was stopped; the message says how to resume it.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import rtl_agent as ra
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     config = ra.configure(
+        ...         "rl", max_steps=1, batch_size=1, group_size=2, eval_every=0, log_path=str(Path(folder) / "run")
+        ...     )
+        ...     result = ra.train(config)
+        ...     rewards = [episode.reward for episode in result.record.rollouts()]
+        >>> result.steps, len(rewards)
+        (1, 2)
     """
     if not _has_running_loop():
         return asyncio.run(_train_until_signal(config, console))
@@ -111,7 +129,13 @@ def start(config: Config, console: Console) -> Path:
 
 
 async def train_async(config: Config, *, console: Console | None = None, stop: Stop | None = None) -> TrainResult:
-    """The same in an event loop of one's own. `stop.request()` stops the run as Ctrl-C does."""
+    """`train` for programs with an event loop of their own.
+
+    Args:
+        config: the options of the run.
+        console: where progress is shown; None for stderr.
+        stop: `stop.request()` stops the run as Ctrl-C does.
+    """
     path = run_directory(config)
     try:
         return await _train(config, path, console or Console(stderr=True), stop or Stop())
@@ -138,6 +162,8 @@ async def _train_until_signal(config: Config, console: Console | None) -> TrainR
 
 
 async def _train(config: Config, path: Path, console: Console, stop: Stop) -> TrainResult:
+    if config.model.backend == EMBEDDED:
+        check_embedded_models(config)  # before the renderer is guessed from a name that may be mistyped
     renderer = config.model.renderer_name or default_renderer(config.student)
     of_tools = [text] if (text := find_toolchain().warning()) else []
     for text in (*warnings(config), *warnings_for(config.student, renderer, config.episode.max_tokens), *of_tools):
@@ -145,9 +171,7 @@ async def _train(config: Config, path: Path, console: Console, stop: Stop) -> Tr
     sets, for_exam = problem_sets(config), exam_sets(config)
     async with AsyncExitStack() as stack:
         # A wrong name, a wrong key or a silent host is found before anything is written.
-        if config.model.backend == EMBEDDED:
-            check_embedded_models(config)
-        else:
+        if config.model.backend != EMBEDDED:
             connection = stack.enter_context(connect(config.model.backend))
             context = await context_length(connection, config)
         say = _sayer(console)

@@ -20,6 +20,7 @@ from rtl_agent.training.parse import parse
 from rtl_agent.training.start import start
 
 RunIn = Callable[..., Path]
+SECOND_TEACHER = "rtl-agent/teacher-2"  # reads other tokens
 SURE = 1.0  # nats per answer at which teaching stops: about a third of the answers are right then
 
 RUNNER = """\
@@ -94,7 +95,7 @@ def gates(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
     """One server for all runs of a test process: starting one takes seconds."""
     state = tmp_path_factory.mktemp("state")
-    with connect("embedded", models=[STUDENT, TEACHER], state=state) as connection:
+    with connect("embedded", models=[STUDENT, TEACHER, SECOND_TEACHER], state=state) as connection:
         yield connection
 
 

@@ -54,18 +54,27 @@ _NO_SYSTEM = "You are Qwen, a helpful AI assistant that can interact with a comp
 
 
 class _Tags:
-    """Whether a call that comes piece by piece is inside of a parameter, or done."""
+    """Whether a call that comes piece by piece is inside of a parameter, or done.
+
+    </tool_call> behind </function> is the end, even within a parameter: its own end was forgotten, and what follows
+    must not become part of a command.
+    """
 
     def __init__(self) -> None:
-        self.in_string, self.done = False, False
-        self._rest = b""
+        self.done = False
+        self._inside, self._rest, self._last = False, b"", b""
+
+    @property
+    def in_string(self) -> bool:
+        return self._inside and not self._last.rstrip().endswith(b"</function>")
 
     def feed(self, piece: bytes) -> None:
         self._rest += piece
+        self._last = (self._last + piece)[-_LONGEST_TAG:]
         behind = 0
         for tag in _TAG.finditer(self._rest):
-            if not self.in_string or tag[0] == b"</parameter>":
-                self.in_string = tag[0].startswith(b"<p")
+            if not self._inside or tag[0] == b"</parameter>":
+                self._inside = tag[0].startswith(b"<p")
                 self.done = tag[0] == b"</function>"
             behind = tag.end()
         self._rest = self._rest[max(behind, len(self._rest) - _LONGEST_TAG) :]

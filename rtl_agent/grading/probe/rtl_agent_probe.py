@@ -165,7 +165,13 @@ def _report_build(run, args, options, exit_code):
     if exit_code != 0:  # the harness sends the compiler's words to a log file or nowhere: ask it again
         again = run(args, cwd=options.get("cwd"), env=options.get("env"), capture_output=True)
         said = (again.stdout + again.stderr).decode(errors="replace")
-    send("build", exit=exit_code, said=said, item=current_item)
+    send("build", exit=exit_code, said=said, told=_told(args), item=current_item)
+
+
+def _told(args):
+    """Macros, and directories of included files, that this compiler was told of."""
+    words = [word + args[at + 1] if word in ("-D", "-I") else word for at, word in enumerate(args[:-1])]
+    return [word for word in words if word.startswith(("-D", "-I"))]
 
 
 def _report_flood():

@@ -8,16 +8,20 @@ one draws is not what the next one draws.
 
 import builtins
 import datetime
+import io
 import os
 import random
+import resource
 import sys
 import threading
 import time
 import types
 
 _WITHIN_A_DAY = 86_400
-_ENTROPY, _CLOCK, _PROCESS = range(1 << 20, (1 << 20) + 3)  # what else is derived from a seed
+_ENTROPY, _CLOCK, _PROCESS, _HASH = range(1 << 20, (1 << 20) + 4)  # what else is derived from a seed
 _CHILD = 1 << 24
+_DEVICES = ("/dev/urandom", "/dev/random")
+_FOR_OTHERS = "/multiprocessing/process.py"  # asks for the number of a process when it is asked
 _HARNESS = ("/src/", "<")  # "<": what a harness had Python generate, the functions of a dataclass for one
 _EPOCH = 1_700_000_000  # far from today: a seed that looks like today's date is taken for the real clock
 _STEP_NS = 2_000_000  # of a clock, at most, whenever it is looked at
@@ -85,12 +89,38 @@ def _replace_entropy(seed):
     source = random.Random(derived_seed(seed, _ENTROPY))
     os.urandom = random._urandom = source.randbytes
     os.getrandom = lambda size, flags=0: source.randbytes(size)
+    _replace_devices(source)
     numbers = types.ModuleType("_uuid")  # uuid1 asks it, which looks at the real clock
     numbers.generate_time_safe = lambda: (source.randbytes(16), None)
     numbers.has_uuid_generate_time_safe = 1
     sys.modules["_uuid"] = numbers
     if "uuid" in sys.modules:
         sys.modules["uuid"]._generate_time_safe = numbers.generate_time_safe
+
+
+def _replace_devices(source):
+    plain_open = io.open
+
+    def open_(file, mode="r", buffering=-1, *rest, **options):
+        if isinstance(file, str) and file in _DEVICES and "b" in mode:
+            return _Device(source) if buffering == 0 else io.BufferedReader(_Device(source), 64)
+        return plain_open(file, mode, buffering, *rest, **options)
+
+    builtins.open = io.open = open_
+
+
+class _Device(io.RawIOBase):
+    """Random bytes without end, as a file."""
+
+    def __init__(self, source):
+        self._source = source
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        buffer[:] = self._source.randbytes(len(buffer))
+        return len(buffer)
 
 
 class _Clock:
@@ -128,7 +158,10 @@ def _replace_clocks(clock):
         _for_harness(time, name, _at_the_clock(getattr(time, name), clock))
     real = time.strftime
     _for_harness(time, "strftime", lambda form, when=None: real(form, when or time.gmtime(clock.time())))
+    _for_harness(time, "clock_gettime", lambda number: clock.since_start())
+    _for_harness(time, "clock_gettime_ns", lambda number: clock.ns())
     _for_harness(os, "times", lambda: os.times_result([clock.since_start()] * 5))
+    _for_harness(resource, "getrusage", lambda who: resource.struct_rusage([clock.since_start()] * 2 + [0] * 14))
     datetime.datetime, datetime.date = _datetime(clock), _date(clock)
 
 
@@ -187,15 +220,35 @@ def _replace_numbers(seed):
     def numbered(thing):
         return numbers.setdefault(address(thing), 0x7F0000000000 + 48 * (len(numbers) + process))
 
-    def hash_of(thing):
-        return numbered(thing) >> 4 if type(thing).__hash__ is object.__hash__ else hashed(thing)
+    # PYTHONHASHSEED is the same for all; a hash that a harness seeds from differs as it would without it.
+    other = derived_seed(seed, _HASH) << 30 | derived_seed(seed, -_HASH)
 
+    def hash_of(thing):
+        if type(thing).__hash__ is object.__hash__:
+            return numbered(thing) >> 4
+        return hashed(thing) ^ other if _hash_varies(thing) else hashed(thing)
+
+    threads, ident = {}, threading.Thread.ident
+
+    def ident_of(thread):
+        number = threads.setdefault(ident.fget(thread), process + len(threads))
+        return number if _asked_by_harness() else ident.fget(thread)
+
+    threading.Thread.ident = property(ident_of)
     _for_harness(builtins, "id", numbered)
     _for_harness(builtins, "hash", hash_of)
 
 
+def _hash_varies(thing):
+    """Of strings, and of what is made of them, Python's hash is another one in each process."""
+    return isinstance(thing, str | bytes) or (isinstance(thing, tuple | frozenset) and any(map(_hash_varies, thing)))
+
+
 def _asked_by_harness(above=2):
-    return sys._getframe(above).f_code.co_filename.startswith(_HARNESS)
+    asking = sys._getframe(above)
+    if asking.f_code.co_filename.endswith(_FOR_OTHERS) and asking.f_back is not None:
+        asking = asking.f_back
+    return asking.f_code.co_filename.startswith(_HARNESS)
 
 
 def _for_harness(module, name, answer):

@@ -16,7 +16,6 @@ import glob
 import json
 import os
 import re
-import shlex
 import tempfile
 import time
 
@@ -42,6 +41,7 @@ class Netlists:
         self._lines = [line.strip() for line in plan["script"].splitlines()]
         self._names, self._late, self._gates = plan["names"], plan["late"], plan["gates"]
         self._unknown, self._pair = plan["unknown"], plan["pair"]
+        self._ports, self._macros = plan["ports"], plan["macros"]
         self._kept = {}  # (top, parameters, defines, includes) -> path, or None where Yosys could not build it
         self._directory = None
         self._defaults = None  # parameters of the top, as they are synthesised
@@ -85,7 +85,9 @@ class Netlists:
             said = self._add_source(wanted, design, cwd, target, run)
         took = round(time.monotonic() - started, 3)
         loop = gates and _has_loop(f"{target}.gates.json")
-        send("netlist", built=not said, said=said, gates=gates, loop=loop, seconds=took, item=item)
+        unlike = "" if said else self._other_ports(wanted.top, target)
+        said = said or unlike
+        send("netlist", built=not said, said=said, unlike=bool(unlike), gates=gates, loop=loop, seconds=took, item=item)
         return None if said else target
 
     def _run_yosys(self, lines, target, run):
@@ -98,6 +100,14 @@ class Netlists:
         words = (done.stdout + done.stderr).decode(errors="replace").strip().splitlines()
         errors = [line for line in words if "ERROR" in line]
         return "" if done.returncode == 0 else (errors or words[-1:] or ["Yosys failed"])[0]
+
+    def _other_ports(self, top, target):
+        """Ports of the given design that tests look at and that this one has inside, or the other way round."""
+        with open(f"{target}.json") as stream:
+            found = json.load(stream)["modules"].get(top, {}).get("ports", {})
+        wanted = self._ports.get(top, {}).items()
+        other = [name for name, way in wanted if found.get(name, {}).get("direction") != way]
+        return f"{', '.join(other)} of the given module is not that port any more" if other else ""
 
     def _learn_defaults(self, top):
         with contextlib.suppress(OSError, ValueError), open(self._defaults_file()) as stream:
@@ -141,8 +151,9 @@ class Netlists:
             stream.write(netlist.simulated(scale, late=self._late))
 
     def _script(self, wanted, target, passes):
-        yield from (f"verilog_defaults -add -I{shlex.quote(path)}" for path in wanted.includes)
-        yield from (f"verilog_defaults -add -D{definition}" for definition in wanted.defines)
+        # As the synthesis service reads the files: what only the simulator's build is told, it is not told here either.
+        known = (one for one in wanted.defines if one.partition("=")[0] in self._macros)
+        yield from (f"verilog_defaults -add -D{definition}" for definition in known)
         yield from self._lines[: self._last_read() + 1]
         if wanted.parameters and self._defaults is None:
             yield from ("design -save rtl_agent_read", "proc", f"write_json {self._defaults_file()}")

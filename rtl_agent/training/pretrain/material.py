@@ -185,8 +185,8 @@ def pairs(seed: int, course: Course, model: str = MODEL) -> Iterator[Pair]:
             case Form.TOLD:
                 said = answer(one.design)
                 told = with_reference(messages(problem, system=SYSTEM), said, agent=False, brief=True)
-                asked = renderer.build_generation_prompt(cast(list[RendererMessage], as_dicts(told))).to_ints()
-                yield Pair(tuple(asked), (*renderer.tokenizer.encode(said), *end))
+                prompt = renderer.build_generation_prompt(cast(list[RendererMessage], as_dicts(told)))
+                yield Pair(tuple(prompt.to_ints()), (*renderer.tokenizer.encode(said), *end))
             case Form.CALL:
                 yield conversations.writing(problem, one.design)
             case Form.WORKSPACE:

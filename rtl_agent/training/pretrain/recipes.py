@@ -93,7 +93,7 @@ RECIPES: Mapping[str, Recipe] = {
     "teacher-2": Recipe(
         "the teacher, taught to read and write another tokenizer's tokens",
         5,
-        12_000_000,
+        10_000_000,
         pairs,
         SECOND_TEACHERS,
         start="rtl-agent/teacher",

@@ -24,7 +24,7 @@ def weights_for(name: str, start: str) -> Weights:
         if number in after:
             sources[number] = before.encode(after[number]) or [before.token_of[bytes([byte])] for byte in after[number]]
         else:
-            sources[number] = [old.convert_tokens_to_ids(token)]  # markers have the same names
+            sources[number] = [old.get_vocab()[token]]  # markers have the same names
     for table in (f"{EMBED}.weight", f"{HEAD}.weight"):
         if table in weights:
             weights[table] = torch.stack([weights[table][ids].mean(dim=0) for ids in sources])
