@@ -50,7 +50,7 @@ def url(weights: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str
     subprocess.run([python, "-m", "pip", "-q", "install", SERVER], check=True)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    command = [python, Path(__file__).with_name("llamacpp_server.py"), weights, str(port)]
+    command = [str(one) for one in (python, Path(__file__).with_name("llamacpp_server.py"), weights, port)]
     with (environment / "log").open("w") as log:
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True)
         try:
