@@ -50,7 +50,7 @@ def url(weights: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str
     subprocess.run([python, "-m", "pip", "-q", "install", SERVER], check=True)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    command = [str(one) for one in (python, Path(__file__).with_name("llamacpp_server.py"), weights, port)]
+    command = [str(python), str(Path(__file__).with_name("llamacpp_server.py")), str(weights), str(port)]
     with (environment / "log").open("w") as log:
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True)
         try:
@@ -111,8 +111,8 @@ async def test_it_passes_what_every_teacher_is_tried_by_and_answers_itself(url: 
     model = await open_openai(f"openai:{url}/v1", str(weights))
     tokens = await model.encode(TEXT)
     assert tokens is not None
-    found = await opinion(model, tokens)
-    assert -3 < found.logprob_per_token < 0
+    found = await opinion(model, tokens[:48])  # a request for each of them
+    assert -6 < found.logprob_per_token < 0
     assert not found.doubt
     prompt = tokens_of(url, "<|im_start|>user\nSay yes.<|im_end|>\n<|im_start|>assistant\n")
     answer = await model.sample(prompt, Asked(48, temperature=0.0, stop=(END_OF_TURN,)))
