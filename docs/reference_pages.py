@@ -14,7 +14,7 @@ WRITTEN = HERE / "_written"  # not in git
 HEAD = """# The command line
 
 Every command has `--help`, and this page is made from the same text. Exit codes: 0 success; 1 a judged failure (an
-answer that failed, a criterion that was not met); 2 wrong usage or input; 3 a fault of our own.
+answer that failed, a criterion that was not met); 2 wrong usage or input; 3 an internal error.
 """
 
 

@@ -41,7 +41,7 @@ class Option:
     above: float | None = None
     at_most: float | None = None
     resume: bool = False  # whether a resumed run may have another value: the steps done so far do not depend on it
-    advanced: bool = False  # left out of the ordinary `--help`
+    advanced: bool = False  # rarely changed: listed apart, after the other options of its group
 
     def check(self, name: str, value: Any) -> None:
         """BadOption where the value is out of bounds."""

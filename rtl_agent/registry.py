@@ -28,7 +28,19 @@ class PluginError(ValueError):
 
 
 class Registry(Mapping[str, T]):
-    """What there is of one kind, by name. An installed package adds names; it cannot replace one of ours."""
+    """A plug-in point: things of one kind by name. An installed package adds names; it cannot replace a built-in one.
+
+    Args:
+        kind: what the things are called in messages.
+        group: the entry-point group by which packages add to it.
+        builtin: what comes with the package.
+
+    Example:
+        >>> import rtl_agent as ra
+        >>> greetings = ra.Registry("greeting", "my_package.greetings", {"hello": "Hello!"})
+        >>> greetings["hello"], "goodbye" in greetings
+        ('Hello!', False)
+    """
 
     def __init__(self, kind: str, group: str, builtin: Mapping[str, T] | None = None) -> None:
         self.kind, self.group = kind, group
@@ -40,7 +52,7 @@ class Registry(Mapping[str, T]):
 
         def add(thing: Thing) -> Thing:
             if name in self._known:
-                raise ValueError(f"there is a {self.kind} named {name!r} already")
+                raise ValueError(f"there is already a {self.kind} named {name!r}")
             self._known[name] = thing  # type: ignore[assignment]  # the decorated class or function is the T
             return thing
 
@@ -85,11 +97,14 @@ class Registry(Mapping[str, T]):
 
 
 def did_you_mean(name: str, known: Iterable[str], most: int = 3) -> str:
-    """ " (did you mean a or b?)", or "" where nothing is near."""
+    """ " (did you mean a, b or c?)", or "" where nothing is near."""
     names = list(known)
     by_lower = {one.lower(): one for one in names}
     near = [by_lower[one] for one in difflib.get_close_matches(name.lower(), by_lower, n=most, cutoff=0.6)]
-    return f" (did you mean {' or '.join(near)}?)" if near else ""
+    if not near:
+        return ""
+    *others, last = near
+    return f" (did you mean {', '.join(others)} or {last}?)" if others else f" (did you mean {last}?)"
 
 
 def listed(names: Iterable[str]) -> str:

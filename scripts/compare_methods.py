@@ -1,10 +1,12 @@
-"""Compare ways of learning on the embedded models, one (method, seed) at a time; write docs/comparison.md.
+"""Compare ways of learning on the embedded models, one (method, seed) at a time; write a page of docs/.
 
-    python scripts/compare_methods.py run [--only GLOB] [--seeds 0 1 2] [--part 1/2] [--minutes 60]
-    python scripts/compare_methods.py write
+    python scripts/compare_methods.py run [--study teachers] [--only GLOB] [--seeds 0 1 2] [--part 1/2] [--minutes 60]
+    python scripts/compare_methods.py write [--study teachers]
 
-Every job is a run of its own under --runs, which a kill does not lose: the next start goes on where it stopped. A job
-that has ended leaves docs/comparison/METHOD-SEED.json and is not run again. `write` needs these files alone.
+There are two studies: `comparison` of objectives (docs/comparison.md), and `teachers` by what they read and know
+(docs/teachers.md). Every job is a run of its own under --runs, which a kill does not lose: the next start goes on where
+it stopped. A job that has ended leaves docs/STUDY/METHOD-SEED.json and is not run again. `write` needs these files
+alone.
 """
 
 import argparse
@@ -22,8 +24,6 @@ from typing import Any
 from rich.console import Console
 
 ROOT = Path(__file__).resolve().parent.parent
-RESULTS = ROOT / "docs" / "comparison"
-PAGE = ROOT / "docs" / "comparison.md"
 BEGIN, END = "<!-- table -->", "<!-- end of table -->"
 STEPS, EVERY = 40, 10
 COMMON = (
@@ -82,10 +82,51 @@ METHODS = (
     Method("base-reward", "rl", ("model_name=rtl-agent/student-base",), "reward only from the base-style student"),
 )  # fmt: skip
 
+_WIDE = ("batch_size=16", "group_size=1", f"generated_problems={16 * STEPS}")
+_OTHER = ("teacher_model=rtl-agent/teacher-2",)
+_REVERSE = (1.0, 0.0, 0.0, *_WIDE)
+TEACHERS = (
+    _distill("same", "a teacher with the student's tokenizer", *DEMO, *_WIDE),
+    _distill("other", "a teacher with another tokenizer: covering split, guarded forward term", *DEMO, *_WIDE, *_OTHER),
+    _distill("other-unguarded", "the same, forward term without the guard", *DEMO, *_WIDE, *_OTHER,
+             "forward_kl_guard=false"),
+    _distill("same-reverse", "reverse KL alone, the student's tokenizer", *_REVERSE),
+    _distill("other-reverse", "reverse KL alone, another tokenizer, covering split", *_REVERSE, *_OTHER),
+    _distill("other-chunk", "reverse KL alone, every token bears its whole chunk", *_REVERSE, *_OTHER,
+             "kl_credit=chunk"),
+    _distill("other-share", "reverse KL alone, every token bears an equal share", *_REVERSE, *_OTHER,
+             "kl_credit=share"),
+    Method("reward", "rl", (), "reward alone, four answers to each of four problems"),
+    _distill("self-reference", "itself, told the reference", *DEMO, *_WIDE, "teacher_model=self"),
+    _distill("self-feedback", "itself, told what failed", *DEMO, *_WIDE, "teacher_model=self",
+             "teacher_sees=feedback"),
+    _distill("reader-reference", "a student that was taught to read references: itself, told the reference", *DEMO,
+             *_WIDE, "student_model=rtl-agent/student-reader", "teacher_model=self", "teacher_weights=start"),
+)  # fmt: skip
 
-def run(method: Method, seed: int, runs: Path, console: Console) -> None:
+
+@dataclass(frozen=True)
+class Study:
+    """What is compared, and the page that tells it."""
+
+    name: str
+    methods: tuple[Method, ...]
+
+    @property
+    def results(self) -> Path:
+        return ROOT / "docs" / self.name
+
+    @property
+    def page(self) -> Path:
+        return ROOT / "docs" / f"{self.name}.md"
+
+
+STUDIES = {study.name: study for study in (Study("comparison", METHODS), Study("teachers", TEACHERS))}
+
+
+def run(study: Study, method: Method, seed: int, runs: Path, console: Console) -> None:
     """Train, then keep what the comparison needs."""
-    from rtl_agent.training.exam import read
+    from rtl_agent.training.evaluate import read
     from rtl_agent.training.parse import parse
     from rtl_agent.training.start import start
 
@@ -104,8 +145,8 @@ def run(method: Method, seed: int, runs: Path, console: Console) -> None:
         "curve": curve(lines),
         "exam": read(path)["after"],
     }
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / f"{method.name}-{seed}.json").write_text(json.dumps(found, indent=1) + "\n")
+    study.results.mkdir(exist_ok=True)
+    (study.results / f"{method.name}-{seed}.json").write_text(json.dumps(found, indent=1) + "\n")
 
 
 def curve(lines: list[dict[str, Any]]) -> list[dict[str, float]]:
@@ -120,6 +161,7 @@ def curve(lines: list[dict[str, Any]]) -> list[dict[str, float]]:
                     "tokens": tokens,
                     "pass": line["test/env/all/pass_rate"],
                     "reward": line["test/env/all/reward/total"],
+                    **({"kl_per_byte": kl} if (kl := line.get("teacher_kl_per_byte")) is not None else {}),
                 }
             )
         cpu += line.get("time/cpu", 0.0)
@@ -136,13 +178,13 @@ def passed_at(points: list[dict[str, float]], axis: str, spent: float) -> float 
     return None
 
 
-def write() -> None:
+def write(study: Study) -> None:
     """The table and the pictures, from the results that are there."""
     found: dict[str, list[dict[str, Any]]] = {}
-    for file in sorted(RESULTS.glob("*.json")):
+    for file in sorted(study.results.glob("*.json")):
         one = json.loads(file.read_text())
         found.setdefault(one["method"], []).append(one)
-    known = [method for method in METHODS if method.name in found]
+    known = [method for method in study.methods if method.name in found]
     cpu, tokens = _least_spent(known, found)
     rows = [
         "| method | seeds | pass@1, greedy | pass@1, T = 1 | pass@8 | "
@@ -160,12 +202,12 @@ def write() -> None:
             f"{mean(one['curve'][-1]['cpu'] for one in of):,.0f}",
         ]
         rows.append(f"| {method.about} | {len(of)} | " + " | ".join(cells) + " |")
-    page = PAGE.read_text()
+    page = study.page.read_text()
     before, _, rest = page.partition(BEGIN)
     _, _, after = rest.partition(END)
-    PAGE.write_text(f"{before}{BEGIN}\n" + "\n".join(rows) + f"\n{END}{after}")
+    study.page.write_text(f"{before}{BEGIN}\n" + "\n".join(rows) + f"\n{END}{after}")
     for axis, label in (("cpu", "CPU seconds of training"), ("tokens", "sampled tokens")):
-        _draw(known, found, axis, label)
+        _draw(study, known, found, axis, label)
 
 
 def _least_spent(known: list[Method], found: dict[str, list[dict[str, Any]]]) -> tuple[float, float]:
@@ -184,7 +226,7 @@ def _spread(found: list[float | None]) -> str:
     return f"{100 * mean(values):.1f}{spread} %"
 
 
-def _draw(known: list[Method], found: dict[str, list[dict[str, Any]]], axis: str, label: str) -> None:
+def _draw(study: Study, known: list[Method], found: dict[str, list[dict[str, Any]]], axis: str, label: str) -> None:
     """Mean curve of every method; its seeds as thin lines."""
     from matplotlib.figure import Figure
 
@@ -206,7 +248,7 @@ def _draw(known: list[Method], found: dict[str, list[dict[str, Any]]], axis: str
     axes.set(xlabel=label, ylabel="held-out pass rate, %", ylim=(0, 100))
     axes.grid(alpha=0.3)
     figure.legend(loc="outside right center")
-    figure.savefig(RESULTS / f"by_{axis}.png", dpi=110)
+    figure.savefig(study.results / f"by_{axis}.png", dpi=110)
 
 
 def _part(text: str) -> tuple[int, int]:
@@ -219,30 +261,36 @@ def _part(text: str) -> tuple[int, int]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("run", "write", "list"))
+    parser.add_argument("--study", choices=STUDIES, default="comparison")
     parser.add_argument("--only", default="*", help="methods by name or glob")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument(
         "--part", type=_part, default="1/1", help="2/3: of every three jobs the second, for processes side by side"
     )
     parser.add_argument("--minutes", type=float, default=float("inf"), help="start no job after so long")
-    parser.add_argument("--runs", type=Path, default=ROOT / "runs" / "comparison")
+    parser.add_argument("--runs", type=Path, help="directory of the runs (default: runs/STUDY)")
     options = parser.parse_args()
+    study = STUDIES[options.study]
+    runs = options.runs or ROOT / "runs" / study.name
     console = Console(stderr=True)
     began = time.monotonic()
     jobs = [
-        (method, seed) for seed in options.seeds for method in METHODS if fnmatch.fnmatch(method.name, options.only)
+        (method, seed)
+        for seed in options.seeds
+        for method in study.methods
+        if fnmatch.fnmatch(method.name, options.only)
     ]
     part, parts = options.part
     jobs = jobs[part - 1 :: parts]
     for number, (method, seed) in enumerate(jobs, 1):
-        done = (RESULTS / f"{method.name}-{seed}.json").is_file()
+        done = (study.results / f"{method.name}-{seed}.json").is_file()
         if options.what == "list":
             print(f"{method.name:16} seed {seed}  {'done' if done else 'to do'}  {method.about}")
         elif options.what == "run" and not done and time.monotonic() - began < 60 * options.minutes:
             console.rule(f"{number} of {len(jobs)}: {method.name}, seed {seed}")
-            run(method, seed, options.runs, console)
+            run(study, method, seed, runs, console)
     if options.what == "write":
-        write()
+        write(study)
     return 0
 
 

@@ -11,6 +11,8 @@ from rtl_agent.grading import Grader, SimulationMode
 from rtl_agent.problems import NearMiss, Problem, load_near_misses, load_problems
 
 CVDP = "RTL_AGENT_CVDP"
+# Before torch is imported: workers with a thread for each core spend most of their time waiting for one another.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

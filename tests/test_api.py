@@ -1,5 +1,7 @@
 """`import rtl_agent as ra`: every public name is there, importing costs nothing, and the examples run."""
 
+import doctest
+import inspect
 import subprocess
 import sys
 from pathlib import Path
@@ -20,6 +22,19 @@ PRINTED = {
 @pytest.mark.parametrize("name", ra.__all__)
 def test_every_public_name_is_there_and_documented(name: str) -> None:
     assert getattr(ra, name).__doc__
+
+
+@pytest.mark.parametrize("name", ra.__all__)
+def test_the_example_in_a_docstring_runs(name: str) -> None:
+    thing = getattr(ra, name)
+    text = inspect.getdoc(thing) or ""
+    called = inspect.isfunction(thing) or name in ("Grader", "SyncGrader", "GradeCache", "Registry", "RewardWeights")
+    if called and inspect.signature(thing).parameters:
+        assert "Args:" in text
+    if called and name != "train_async":  # as `train`
+        assert ">>>" in text
+    example = doctest.DocTestParser().get_doctest(text, {}, name, None, None)
+    assert doctest.DocTestRunner().run(example).failed == 0
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

@@ -21,7 +21,7 @@ def test_what_is_registered_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_name_is_given_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ValueError, match="there is a thing named 'ours' already"):
+    with pytest.raises(ValueError, match="there is already a thing named 'ours'"):
         registry(monkeypatch).register("ours")(2)
 
 

@@ -24,7 +24,8 @@ from rtl_agent.backends.server.process import KEY_PREFIX, ServerSettings, new_ke
 from rtl_agent.backends.server.sessions import SILENT_SECONDS
 
 WATCH_SECONDS = 1.0
-ANSWER_SECONDS = 14.0  # that a server has for its first answers, all together
+# For the first answers of a server, all together: with the imports before it, a wrong host is reported within 15 s.
+ANSWER_SECONDS = 10.0
 T = TypeVar("T")
 
 
@@ -53,10 +54,16 @@ class Connection:
         self._state = state  # a temporary directory lives as long as the connection
         self.service: tinker.ServiceClient = tinker.ServiceClient(base_url=base_url, api_key=api_key)
         self._patience: _Patience | None = None
+        self._capabilities: tinker.types.GetServerCapabilitiesResponse | None = None  # asked for once
         self._silent = False  # nobody would hear a goodbye
 
     async def capabilities(self) -> "tinker.types.GetServerCapabilitiesResponse":
         """Which models the server has. CannotConnect if it accepts connections, and then says nothing more."""
+        if self._capabilities is None:
+            self._capabilities = await self._ask_capabilities()
+        return self._capabilities
+
+    async def _ask_capabilities(self) -> "tinker.types.GetServerCapabilitiesResponse":
         if self._patience is None:
             return await self.service.get_server_capabilities_async()
         try:  # not the asynchronous call: the SDK's tasks outlive their cancellation by minutes

@@ -18,7 +18,7 @@ TITLES = {
 _HEAD = """\
 # Benchmarks
 
-Every table was written by the command above it. Variants run in turns in one run, each round beginning with another
+Every table was written by the command above it. Variants alternate within one run, each round beginning with another
 one, so compare numbers of one table, and ratios rather than milliseconds: on a busy machine all of them grow.
 """
 _EXPLAINED = {

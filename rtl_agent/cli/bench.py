@@ -14,7 +14,7 @@ from rich.markup import escape
 
 from rtl_agent.bench import backend, document, grader, parts, real, soak, throughput
 from rtl_agent.bench.cold import BaselineFailed
-from rtl_agent.bench.machine import in_a_sentence, machine
+from rtl_agent.bench.meter import in_a_sentence, machine
 from rtl_agent.bench.report import (
     Table,
     backend_table,

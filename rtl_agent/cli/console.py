@@ -13,6 +13,7 @@ from rtl_agent.grading import Extraction
 from rtl_agent.problems import BadRecord, Problem, Selection, Split, choose, load_problems
 
 ALL_PASSED, SOME_FAILED, BAD_INPUT, OUR_FAULT = 0, 1, 2, 3
+INTERRUPTED = 130
 
 # Extra -> the modules that it brings, beside those of the core; a test compares them with what the code imports.
 EXTRAS = {
@@ -23,7 +24,7 @@ EXTRAS = {
     "ray": ("ray",),
 }
 
-out = Console(emoji=False)  # `a:b:c` is no emoji
+out = Console(emoji=False)  # `a:b:c` is not an emoji
 err = Console(stderr=True, emoji=False)
 
 

@@ -26,9 +26,9 @@ app.command("grade")(demo_grade)
 
 _ABOUT = (
     "A student of 1.1 million weights writes Verilog by habit: rst_n, customary port names, default widths, whatever "
-    "the specification says. A teacher of 2.7 million reads it. The student answers; the teacher says of each "
-    "of the student's own tokens how likely it is and what should stand there, and from that the student learns; the "
-    "grader simulates every answer, which shows whether it does.\n"
+    "the specification says. A teacher of 2.7 million reads it. The student answers. For each token that it "
+    "wrote, the teacher says how likely it is and what it would have written instead; the student learns from that. "
+    "The grader simulates every answer, which shows whether the student gets better.\n"
 )
 
 
@@ -51,7 +51,7 @@ def demo(
     began = time.monotonic()
     path = train_as_planned(lambda: choose("distill", words))
     from rtl_agent.training.criteria import criteria  # after the plan was printed: it imports torch
-    from rtl_agent.training.exam import results
+    from rtl_agent.training.evaluate import results
 
     found = results(path)
     exam_table(read_exam(path)).print()

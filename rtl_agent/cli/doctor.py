@@ -35,9 +35,7 @@ class _Row:
 def doctor(
     self_check: Annotated[
         bool,
-        typer.Option(
-            "--self-check", help="Also test the sandbox with every check that there is; takes about a minute."
-        ),
+        typer.Option("--self-check", help="Also run every sandbox check; takes about a minute."),
     ] = False,
     as_json: AsJson = False,
 ) -> None:

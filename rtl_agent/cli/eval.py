@@ -1,13 +1,15 @@
 """`rtl-agent eval`: how good a model is at problems, with everything that is needed to get the numbers again."""
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.markup import escape
 
 from rtl_agent.cli import console
-from rtl_agent.cli.console import Categories, Difficulties, Families, Ids, Jobs, SkipBad
+from rtl_agent.cli.console import Categories, Difficulties, Families, Ids, Jobs, SkipBad, out
 from rtl_agent.cli.eval_options import (
     Backend,
     BaseUrl,
@@ -38,6 +40,7 @@ from rtl_agent.cli.eval_options import (
     in_flags,
     needs_training_packages,
 )
+from rtl_agent.cli.tables import Column, Table
 from rtl_agent.options import BadOption
 from rtl_agent.problems import BadRecord, Selection
 from rtl_agent.toolchain import find_toolchain
@@ -45,6 +48,11 @@ from rtl_agent.toolchain import find_toolchain
 if TYPE_CHECKING:
     from rtl_agent.evaluation import EvaluationOptions, EvaluationResult, ModelSpec, ProblemSet
     from rtl_agent.evaluation.evaluate import OpenEvaluation
+    from rtl_agent.evaluation.summary import Summary
+
+NO_SCORE = "no reward and no pass@k: at level {level} the model can read the harness, which is for debugging only"
+FORMULAS = "pass@k is unbiased, in brackets its 95 % interval (Wilson's, over problems); CVDP's is 1 - (1 - c/n)^k"
+_DROPPED = {"reward": 1, "problems": 2}  # in a narrow terminal, the highest first
 
 Problems = Annotated[
     str,
@@ -96,7 +104,7 @@ def evaluate(
     skip_bad: SkipBad = False,
     at_a_time: Annotated[int, typer.Option("--concurrency", min=1, help="Episodes at a time.")] = 16,
     jobs: Jobs = None,
-    cache: Annotated[bool, typer.Option(help="Do not judge the same text twice.")] = True,
+    cache: Annotated[bool, typer.Option(help="Cache grades, so that the same text is not graded twice.")] = True,
     as_json: console.AsJson = False,
 ) -> None:
     """Ask a model, grade its answers, and print pass@k with intervals. If it is stopped, the same command resumes it.
@@ -152,7 +160,7 @@ def evaluate(
     if as_json:
         console.print_json(result.to_json())
     else:
-        from rtl_agent.cli.eval_view import print_result
+        from rtl_agent.cli.eval import print_result
 
         print_result(result, written)
     if result.asked.lost:
@@ -198,3 +206,65 @@ async def _evaluate(
 
 def _left_out(bad: BadRecord) -> None:
     console.say_warning(f"left out {bad}")
+
+
+def print_result(result: "EvaluationResult", written: Path) -> None:
+    """Numbers of the whole and of each group, what they mean, and where they are kept."""
+    settings, whole = result.settings, result.whole
+    if result.is_score:
+        _scores(result).print()
+    outcomes = ", ".join(f"{count} {name}" for name, count in whole.outcomes.items())
+    ends = ", ".join(f"{count} by {name}" for name, count in whole.ends.items())
+    lines = (
+        *(_reward(whole) if result.is_score else [NO_SCORE.format(level=settings.episode.level)]),
+        f"{whole.cut_off} cut off at {settings.episode.max_tokens} tokens" if whole.cut_off else "",
+        f"{whole.turns:.1f} turns on average; ended {ends}" if ends else "",
+        f"{whole.samples} answers to {whole.problems} problems: {outcomes}; {len(result.asked.lost)} errors left out; "
+        f"{result.asked.reused} from an earlier run",
+        f"env {settings.episode.kind}, level of information {settings.episode.level}, temperature "
+        f"{settings.temperature:g}, seed {settings.seed}, {settings.backend}",
+        FORMULAS if result.is_score else "",
+        *result.notes,
+        f"{written}, answers in {result.samples_file}",
+    )
+    for line in filter(None, lines):
+        out.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _reward(whole: "Summary") -> tuple[str, str]:
+    """Without a single graded answer there are no parts and no rates."""
+    parts = ", ".join(f"{name} {value:.3f}" for name, value in whole.reward_parts.items())
+    rates = ", ".join(f"{name} {value:.0%}" for name, value in whole.rates.items())
+    return f"reward {whole.reward:.3f} = {parts}" if parts else "", rates
+
+
+def _scores(result: "EvaluationResult") -> Table:
+    """For k = 1 both formulas are the same: the share that passed."""
+    settings, ks = result.settings, result.ks
+    named = ("problems", *(name for k in ks for name in ((f"pass@{k}",) if k == 1 else _both(k))), "reward")
+    table = Table(
+        Column("", whole=True),
+        *(Column(name, whole=True, right=True, drop=_DROPPED.get(name, 0)) for name in named),
+        title=f"{settings.model} on {settings.problems}",
+    )
+    for parts in result.groups.values():
+        if len(parts) > 1:
+            for part, summary in parts.items():
+                table.add(escape(part), *_cells(summary, ks))
+    table.add("all", *_cells(result.whole, ks))
+    return table
+
+
+def _both(k: int) -> tuple[str, str]:
+    return f"pass@{k}", f"CVDP's pass@{k}"
+
+
+def _cells(summary: "Summary", ks: Sequence[int]) -> list[str]:
+    found = {one.k: one for one in summary.pass_at}
+    cells = [str(summary.problems)]
+    for k in ks:
+        one = found.get(k)
+        cells.append("" if one is None else f"{one.unbiased:.1%} ({one.low:.0%} to {one.high:.0%})")
+        if k > 1:
+            cells.append("" if one is None else f"{one.cvdp:.1%}")
+    return [*cells, f"{summary.reward:.3f}"]

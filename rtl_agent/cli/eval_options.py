@@ -46,7 +46,7 @@ Env = Annotated[str | None, _rule("kind")]
 Level = Annotated[str | None, _rule("level")]
 System = Annotated[str | None, _rule("system")]
 MaxTokens = Annotated[int | None, _rule("max_tokens")]
-EpisodeTokens = Annotated[int | None, _rule("episode_tokens", "--max-conversation")]
+EpisodeTokens = Annotated[int | None, _rule("episode_tokens")]
 MaxPromptTokens = Annotated[int | None, _rule("max_prompt_tokens")]
 MaxTurns = Annotated[int | None, _rule("max_turns")]
 Rounds = Annotated[int | None, _rule("rounds")]
@@ -54,7 +54,7 @@ Tries = Annotated[int | None, _rule("tries")]
 ExtraTools = Annotated[bool | None, _rule("extra_tools")]
 EpisodeSeconds = Annotated[float | None, _rule("episode_seconds")]
 CommandSeconds = Annotated[float | None, _rule("command_seconds")]
-RefineReward = Annotated[str | None, _rule("refine_reward", "--counted")]
+RefineReward = Annotated[str | None, _rule("refine_reward")]
 HowRead = Annotated[str | None, _rule("extraction")]
 TimeoutSeconds = Annotated[float | None, _rule("timeout_seconds", "--timeout")]
 
@@ -62,7 +62,7 @@ TimeoutSeconds = Annotated[float | None, _rule("timeout_seconds", "--timeout")]
 Temperature = Annotated[
     float | None, typer.Option(min=0.0, help="0 takes the likeliest token. [default: 0, or 1 with several samples]")
 ]
-Seed = Annotated[int, typer.Option(help="Seed of sampling: the same seed gives the same answers, if the backend can.")]
+Seed = Annotated[int, typer.Option(help="Seed of sampling; the same seed repeats the answers, if the backend can.")]
 Reward = Annotated[str, typer.Option(help="staged, graded, binary, or weights such as format=0.1,tests=1.")]
 
 

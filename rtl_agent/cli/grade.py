@@ -79,13 +79,13 @@ def grade(
         SimulationMode,
         typer.Option(help="exact runs the harness as CVDP does, fast in warm simulators; auto: fast where possible."),
     ] = SimulationMode.AUTO,
-    cache: Annotated[bool, typer.Option(help="Keep grades, and do not grade the same text twice.")] = True,
+    cache: Annotated[bool, typer.Option(help="Cache grades, so that the same text is not graded twice.")] = True,
     executor: Annotated[str, typer.Option(metavar="NAME", help=f"Where to grade: {', '.join(EXECUTORS)}.")] = "local",
     as_json: AsJson = False,
 ) -> None:
     """Grade answers: one in full, many in a table.
 
-    Exit code 0: all passed; 1: some failed; 2: bad usage or input; 3: a fault of our own.
+    Exit code 0: all passed; 1: some failed; 2: bad usage or input; 3: an internal error.
     """
     if sum((response is not None, files is not None, reference)) != 1:
         raise typer.BadParameter("give one of --response FILE, --files DIR and --reference")

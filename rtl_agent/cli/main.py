@@ -52,7 +52,7 @@ app.command("report", short_help="Write report.html and curves/*.png into a run 
 app.command("pretrain")(pretrain.pretrain)
 app.command("serve", short_help="Serve a model over the Tinker API.")(serve.serve)
 app.command("doctor", short_help="Show which tools were found, and whether the sandbox works.")(doctor.doctor)
-app.command("setup", short_help="Install the tools of CVDP that are missing here.")(doctor.setup)
+app.command("setup", short_help="Install the missing EDA tools, in the versions that CVDP uses.")(doctor.setup)
 app.add_typer(bench.app, name="bench")
 
 
@@ -79,9 +79,18 @@ def run() -> None:
             raise
         console.say_error(sentence)
         sys.exit(console.BAD_INPUT)
-    except KeyboardInterrupt:
-        console.say_error("interrupted")
-        sys.exit(130)
+    except SystemExit as ended:
+        if ended.code == console.INTERRUPTED and _by_ctrl_c(ended):  # typer exits without a word
+            console.say_error("interrupted")
+        raise
+
+
+def _by_ctrl_c(error: BaseException) -> bool:
+    """Whether a KeyboardInterrupt is among the errors that this one was raised from."""
+    found: BaseException | None = error
+    while found is not None and not isinstance(found, KeyboardInterrupt):
+        found = found.__cause__ or (None if found.__suppress_context__ else found.__context__)
+    return found is not None
 
 
 class _Pipe(io.FileIO):

@@ -85,9 +85,11 @@ def play(
     temperature: Temperature = None,
     seed: Seed = 0,
     reward: Reward = "staged",
-    out: Annotated[Path | None, typer.Option(help="A JSONL that gets one more line. [default: in plays/]")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="A JSONL file to append the episode to. [default: in plays/]")
+    ] = None,
 ) -> None:
-    """Play one episode and show it. Exit code 0: it passed; 1: it did not; 2: bad usage; 3: our own fault."""
+    """Play one episode and show it. Exit code 0: it passed; 1: it did not; 2: bad usage; 3: an internal error."""
     needs_training_packages()
     from rtl_agent.evaluation import EvaluationError, EvaluationOptions, ModelSpec, episode_config
     from rtl_agent.evaluation import play as run
@@ -116,7 +118,7 @@ def play(
         options = EvaluationOptions(episode, temperature=temperature, seed=seed, reward=reward)
         found, named = _problem(problem, source, number, episode)
         console.out.rule(Text(f"{found.id} by {model}, {episode.kind}"))
-        with console.err.status("the model is being asked") as status:
+        with console.err.status("waiting for the model") as status:
             live = Live(status.update)
             played, path = asyncio.run(run(spec, found, options, named, live, out))
     except BadOption as error:
@@ -129,7 +131,7 @@ def play(
     assert played.grade is not None, "an episode that was played to its end has a grade"
     print_grade(played.grade)
     if played.end_reason:
-        console.out.print(f"ended after {len(played.turns)} turns by {played.end_reason}, level {played.level}")
+        console.out.print(f"ended after {len(played.turns)} turns ({played.end_reason}), level {played.level}")
     if not played.is_scored:
         console.say_warning("the model could read the harness: this is not a score")
     if played.cut_off:
@@ -149,24 +151,27 @@ class Live:
     def asked(self, messages: tuple[Message, ...]) -> None:
         for message in messages:
             _show(message.role, message.content, "dim" if message.role == "system" else "cyan")
-        self._waiting_for("the model writes")
+        self._waiting_for("the model is writing")
 
     def said(self, text: str) -> None:
         self._turn += 1
         _show(f"model, turn {self._turn}", text, "yellow")
-        self._waiting_for("what it wrote is run or judged")
+        self._waiting_for("running or grading what it wrote")
 
     def saw(self, text: str) -> None:
         _show("shown to the model", text, "blue")
-        self._waiting_for("the model writes")
+        self._waiting_for("the model is writing")
 
     def over(self, text: str) -> None:
         if text:
-            _show("what the last turn gave", text, "blue")
+            _show("result of the last turn", text, "blue")
 
 
 def _show(title: str, text: str, colour: str) -> None:
     shown = Text(console.harmless(text.strip("\n")))
+    if not console.out.is_terminal:
+        console.out.print(Text(f"--- {title} ---"), shown, sep="\n", soft_wrap=True)
+        return
     console.out.print(Panel(shown, title=title, title_align="left", border_style=colour))
 
 

@@ -12,7 +12,10 @@ from rtl_agent.cli.train import ensure_packages
 
 
 def pretrain(
-    which: Annotated[str, typer.Argument(help="teacher, student, student-base (running text), agent (tool calls) or teacher-2 (other tokens)")],
+    which: Annotated[
+        str,
+        typer.Argument(help="teacher, student, student-base, student-reader, agent or teacher-2"),
+    ],
     out: Annotated[Path, typer.Option(help="Directory for the model; an unfinished one is resumed.")],
     tokens: Annotated[
         int | None, typer.Option(min=1000, help="Tokens to train on, prompts and padding included.")

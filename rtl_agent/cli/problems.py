@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -143,11 +144,20 @@ def show(
         f"{problem.category}, {problem.difficulty}, {problem.kind}; judged with {NEEDS_IN_WORDS[problem.needs]}\n"
         f"writes {', '.join(problem.targets) or 'prose'}"
     )
+    if not console.out.is_terminal:
+        for text in (f"{problem.id}: {facts}", problem.prompt, *_as_listings(problem.context)):
+            print_plain(console.harmless(text) + "\n")
+        return
     console.out.print(Panel(facts, title=problem.id))
     console.out.print(Markdown(problem.prompt))
     for path, text in problem.context.items():
         lexer = "markdown" if path.endswith(".md") else "systemverilog"
         console.out.print(Panel(Syntax(text, lexer, line_numbers=True), title=path))
+
+
+def _as_listings(context: Mapping[str, str]) -> Iterator[str]:
+    for path, text in context.items():
+        yield f"--- {path} ---\n{text.rstrip()}"
 
 
 @app.command()
@@ -186,7 +196,7 @@ def validate(
 ) -> None:
     """Grade every problem's reference, an empty file, the files as given and near misses; say which ones to trust.
 
-    Exit code 0: no doubts; 1: some; 2: bad usage or input; 3: our own fault. A problem without a reference is untested.
+    Exit code 0: no doubts; 1: some; 2: bad usage or input; 3: an internal error. Without a reference: untested.
     """
     selection = Selection(ids or (), families or (), categories or (), difficulties or (), kinds or (), (), split)
     found = console.chosen(source, selection, skip_bad=skip_bad)
@@ -311,7 +321,7 @@ def generate(seed: Seed = 0, count: Count = 10, families: Families = None, split
 
 @app.command()
 def mutate(seed: Seed = 0, count: Count = 10, families: Families = None, split: GeneratedSide = Split.TRAIN) -> None:
-    """Write near misses of the same problems' references to stdout, and the habitual answer: `grade --response`."""
+    """Write near misses of the same problems, and the habitual answer, to stdout: answers for `grade --response`."""
     for instance in _generated(seed, count, families, split):
         designs = {"habitual": habitual_answer(instance)}
         designs |= {mutant.name: mutant.design for mutant in mutants(instance) if not mutant.may_be_equivalent}

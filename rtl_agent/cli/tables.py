@@ -72,7 +72,7 @@ class Table:
     def _print_for_people(self) -> None:
         shown = self._that_fit(out.width)
         widths = self._widths(shown, out.width)
-        table = RichTable(title=self.title or None, title_justify="left")
+        table = RichTable(title=Text(self.title) if self.title else None, title_justify="left")
         for at in shown:
             column = self._columns[at]
             justify: JustifyMethod = "right" if column.right else "left"
@@ -81,7 +81,7 @@ class Table:
             table.add_row(*(row[at] for at in shown))
         out.print(table)
         if dropped := [column.name for at, column in enumerate(self._columns) if at not in shown]:
-            note = f"not shown in {out.width} columns: {', '.join(dropped)}; a pipe has everything"
+            note = f"not shown in {out.width} columns: {', '.join(dropped)}; piped output has every column"
             out.print(Text(note, style="dim"))
 
     def _that_fit(self, width: int) -> list[int]:

@@ -19,7 +19,6 @@ from rtl_agent.training.plan import help_text, plan, presets_text, run_directory
 _WORDS = Annotated[list[str] | None, typer.Argument(metavar="[key=value ...]", show_default=False)]
 _AS_WRITTEN = {"ignore_unknown_options": True, "help_option_names": []}
 _NEEDED = ("tinker", "tinker_cookbook", "torch")
-INTERRUPTED = 130
 _HELP = {"--help", "-h", "help"}
 
 app = typer.Typer(
@@ -85,7 +84,7 @@ def train_as_planned(choose_it: Callable[[], Choice]) -> Path:
 
         return start(config, console.err)
     except TrainingError as error:
-        if error.exit_code == INTERRUPTED:
+        if error.exit_code == console.INTERRUPTED:
             console.err.print(str(error), highlight=False, markup=False, soft_wrap=True)
         else:
             console.say_error(str(error))
@@ -102,7 +101,11 @@ def _train_new(mode: Mode, words: list[str]) -> None:
 
 def _train(choose_it: Callable[[], Choice]) -> None:
     path = train_as_planned(choose_it)
-    page = write_report(path).page
+    try:
+        page = write_report(path).page
+    except KeyboardInterrupt:
+        console.say_error(f"interrupted after the last step: `rtl-agent report {path}` writes the report")
+        raise SystemExit(console.INTERRUPTED) from None
     console.err.print(f"report: {page}", highlight=False, markup=False)
     typer.echo(path)
 

@@ -12,14 +12,15 @@ from tinker_cookbook.completers import StopCondition
 from tinker_cookbook.renderers import Renderer
 from tinker_cookbook.rl.types import Action, ActionExtra, Env, EnvGroupBuilder, StepResult
 
+from rtl_agent.envs.conversation import Conversation, ModelTurn
 from rtl_agent.envs.dialects.dialect import Dialect
-from rtl_agent.envs.dialects.registry import dialect_for
+from rtl_agent.envs.dialects.registry import dialect_for, turn_reader
 from rtl_agent.envs.episode import EpisodeFailed, Transcript
 from rtl_agent.envs.episode_config import EpisodeConfig
 from rtl_agent.envs.kinds import TokenBudget, kind_of, resolved, token_budget
 from rtl_agent.envs.prompt import Prompt, answer_prompt, answer_text, tool_prompt
 from rtl_agent.envs.renderers import renderer_for
-from rtl_agent.envs.session import Session, Turn
+from rtl_agent.envs.session import Session, ToolResult, ToolSpec, Turn
 from rtl_agent.envs.tokenizers import tokenizer_for
 from rtl_agent.grading import Grader
 from rtl_agent.problems import Problem
@@ -69,7 +70,17 @@ class Wording:
 
     renderer: Renderer
     dialect: Dialect | None  # None where the only turn is an answer
-    has_tools: bool
+    tools: tuple[ToolSpec, ...]
+    renderer_name: str
+
+    @property
+    def has_tools(self) -> bool:
+        return bool(self.tools)
+
+    @cached_property
+    def reader(self) -> Dialect:
+        """Finds the parts of a turn, of a model without tool calls too."""
+        return self.dialect or turn_reader(self.renderer_name, self.renderer)
 
     @property
     def stop(self) -> StopCondition:
@@ -100,7 +111,23 @@ class EpisodeEnv(Env):
         self.problem, self._session, self._prompt = problem, session, prompt
         self._wording, self._budget = wording, budget
         self._transcript = Transcript()
+        self._replies: list[tuple[tuple[ToolResult, ...], bool]] = []  # of each turn: results, whether it was cut off
         self._episode: Episode | None = None
+
+    @property
+    def conversation(self) -> Conversation:
+        """All that was said so far. Made when it is asked for: reading the turns costs milliseconds."""
+        asked, transcript, read = self._prompt, self._transcript, self._wording.reader.read
+        return Conversation(
+            messages=() if isinstance(asked, PromptTooLong) else asked.messages,
+            tools=self._wording.tools,
+            turns=tuple(
+                ModelTurn(read(sampled), results, cut_off)
+                for (sampled, _), (results, cut_off) in zip(transcript.turns, self._replies, strict=True)
+            ),
+            prompt=transcript.prompt,
+            shown=tuple(appended for _, appended in transcript.turns),
+        )
 
     @property
     def episode(self) -> Episode:
@@ -118,7 +145,7 @@ class EpisodeEnv(Env):
     async def initial_observation(self) -> tuple[tinker.ModelInput, StopCondition]:
         if isinstance(self._prompt, PromptTooLong):
             raise EpisodeFailed(str(self._prompt))
-        self._transcript = Transcript(self._prompt.tokens)
+        self._transcript, self._replies = Transcript(self._prompt.tokens), []
         return self._prompt.observation, self._wording.stop
 
     async def step(self, action: Action, *, extra: ActionExtra | None = None) -> StepResult:
@@ -134,6 +161,7 @@ class EpisodeEnv(Env):
             if not self._budget.has_room(length + len(appended)):
                 reply, appended = await self.session.out_of_tokens(), ()
         self._transcript = self._transcript.then(sampled, appended)
+        self._replies.append((reply.results, stop_reason == "length"))
         if reply.ended is None:
             return StepResult(0.0, False, tinker.ModelInput.from_ints(self._transcript.tokens), self._wording.stop)
         return self._over(stop_reason)
@@ -209,7 +237,7 @@ class ProblemGroupBuilder(EnvGroupBuilder):
         kind = kind_of(self.config)
         renderer = renderer_for(self.renderer_name, tokenizer_for(self.model_name))
         dialect = dialect_for(self.model_name, self.renderer_name) if kind.several_turns else None
-        return Wording(renderer, dialect, bool(kind.tools(self.rules)))
+        return Wording(renderer, dialect, tuple(kind.tools(self.rules)), self.renderer_name)
 
     @property
     def budget(self) -> TokenBudget:

@@ -83,11 +83,41 @@ class ChatMLRenderer(Qwen3InstructRenderer):
     """
 
 
+class QwenCoderRenderer(Qwen3InstructRenderer):
+    """Qwen3-Coder's messages are those of Qwen3's instruct models; its tool calls are its dialect's."""
+
+
+class Qwen35Renderer(Qwen3InstructRenderer):
+    """Qwen3.5's, for text. The header of a turn opens <think>, or closes it again where thinking is disabled.
+
+    The cookbook's encodes a message together with its markup, so that <|im_end|> in a problem's text would end it.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, *, thinks: bool) -> None:
+        super().__init__(tokenizer)
+        self._header = "<think>\n" if thinks else "<think>\n\n</think>\n\n"
+        self._opened = tokenizer.encode(self._header, add_special_tokens=False) if thinks else []
+
+    def render_message(self, message: Message, ctx: RenderContext) -> RenderedMessage:
+        return super().render_message({**message, "content": ensure_text(message["content"]).strip()}, ctx)
+
+    def _get_generation_suffix(self, role: str, ctx: RenderContext) -> list[int]:
+        header = super()._get_generation_suffix(role, ctx)
+        return [*header, *self.tokenizer.encode(self._header, add_special_tokens=False)]
+
+    def _normalize_response_tokens(self, response: list[int]) -> list[int]:
+        """A turn with the <think> that its prompt had opened."""
+        return [*self._opened, *response]
+
+
 Factory = Callable[[Tokenizer, object], Renderer]
 
 # Registered with the cookbook under names of our own, so that its own `gpt_oss_*` stay what its users know.
 _OWN: Mapping[str, Factory] = {
     "rtl_agent": lambda tokenizer, _: ChatMLRenderer(tokenizer),
+    "qwen3_coder": lambda tokenizer, _: QwenCoderRenderer(tokenizer),
+    "qwen3_5": lambda tokenizer, _: Qwen35Renderer(tokenizer, thinks=True),
+    "qwen3_5_disable_thinking": lambda tokenizer, _: Qwen35Renderer(tokenizer, thinks=False),
     "gpt_oss_no_sysprompt": lambda tokenizer, _: HarmonyRenderer(tokenizer),
     "gpt_oss_low_reasoning": lambda tokenizer, _: HarmonyRenderer(tokenizer, "low"),
     "gpt_oss_medium_reasoning": lambda tokenizer, _: HarmonyRenderer(tokenizer, "medium"),
@@ -96,7 +126,7 @@ _OWN: Mapping[str, Factory] = {
 _COOKBOOK = ("qwen3", "qwen3_disable_thinking", "qwen3_instruct", "llama3", "role_colon")
 RENDERERS = tuple(sorted((*_OWN, *_COOKBOOK)))
 
-_THINKING = ("qwen3", "gpt_oss_no_sysprompt", "gpt_oss_medium_reasoning", "gpt_oss_high_reasoning")
+_THINKING = ("qwen3", "qwen3_5", "gpt_oss_no_sysprompt", "gpt_oss_medium_reasoning", "gpt_oss_high_reasoning")
 THINKING_NEEDS = 4_096  # tokens; Qwen3-8B spent all of them on thinking and wrote no code block
 
 for _name, _factory in _OWN.items():
@@ -123,6 +153,10 @@ def default_renderer(model_name: str) -> str:
         return "rtl_agent"
     if name.startswith("gpt-oss"):
         return "gpt_oss_low_reasoning"
+    if name.startswith("qwen3-coder"):
+        return "qwen3_coder"
+    if name.startswith("qwen3.5-"):
+        return "qwen3_5_disable_thinking"
     if name.startswith("qwen3-"):
         if "-thinking-" in f"{name}-":
             return "qwen3"

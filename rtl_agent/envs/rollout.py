@@ -5,12 +5,14 @@ import hashlib
 from collections.abc import Callable, Coroutine, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
 import tinker
 from tinker_cookbook.completers import StopCondition, TokenCompleter, TokensWithLogprobs
 from tinker_cookbook.rl.types import InitialObservationOverflow, Trajectory, Transition
 
+from rtl_agent.envs.conversation import Conversation
 from rtl_agent.envs.env import EpisodeEnv
 from rtl_agent.envs.episode import EpisodeFailed
 from rtl_agent.runs.episode import Episode
@@ -106,6 +108,12 @@ class PlayedEpisode:
 
     episode: Episode
     trajectory: Trajectory
+    said: Callable[[], Conversation]
+
+    @cached_property
+    def conversation(self) -> Conversation:
+        """The messages, and each turn in its parts, for teachers that read other tokens."""
+        return self.said()
 
     @property
     def usage(self) -> dict[str, int]:
@@ -131,7 +139,9 @@ async def play_episode(env: EpisodeEnv, completer: SeededCompleter, watcher: Tok
         )
         if result.episode_done:
             return PlayedEpisode(
-                _with_logprobs(env.episode, transitions), Trajectory(transitions, result.next_observation)
+                _with_logprobs(env.episode, transitions),
+                Trajectory(transitions, result.next_observation),
+                lambda: env.conversation,
             )
         known = observation.length + len(action.tokens)
         observation, stop = result.next_observation, result.next_stop_condition

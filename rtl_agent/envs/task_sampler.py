@@ -80,7 +80,7 @@ class TaskSampler:
 
     def __post_init__(self) -> None:
         if not self.problems:
-            raise NoTasks("no problem is left to work on: name other files, or select fewer away")
+            raise NoTasks("no problems are left: name other files, or use fewer filters")
         if self.batch_size < 1 or self.epochs < 1:
             raise ValueError(f"batch_size is {self.batch_size} and epochs {self.epochs}: both must be 1 or more")
 

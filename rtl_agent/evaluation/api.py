@@ -5,10 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from rtl_agent.evaluation.evaluate import EvaluationOptions
+from rtl_agent.evaluation.evaluate import EvaluationOptions, problem_set
 from rtl_agent.evaluation.evaluate import evaluate as run
 from rtl_agent.evaluation.models import ModelSpec, episode_config
-from rtl_agent.evaluation.problem_sets import problem_set
 from rtl_agent.evaluation.result import EvaluationResult
 from rtl_agent.problems import Selection
 
@@ -46,14 +45,24 @@ def evaluate(
         limit: only so many problems; 0 for all.
         base_url: an OpenAI-compatible endpoint, asked by text; `api_key_env` names the variable with its key.
         checkpoint: of a run: best, last or a name.
-        out: the JSON file of the result; answers are kept beside it, and the same call goes on with them.
+        seed: seed of sampling.
+        reward: reward weights, as `parse_weights` reads them.
+        backend: embedded, tinker or http://host:port; the run's own, or embedded, if not given.
+        renderer: how messages become tokens; by the model's name if not given.
+        jobs: episodes at a time.
+        out: the JSON file of the result; answers are kept next to it, and the same call resumes with them.
         fresh: throw away answers of an earlier call.
         **episode: fields of `EpisodeConfig`, such as kind="agentic", max_tokens=2048, extraction="cvdp".
 
-    Example::
-
-        result = ra.evaluate("generated:counter", "rtl-agent/teacher", limit=4)
-        print(result.whole.pass_at[0])
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import rtl_agent as ra
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     out = Path(folder) / "result.json"
+        ...     result = ra.evaluate("generated:counter", "rtl-agent/student", limit=2, max_tokens=200, out=out)
+        >>> result.whole.problems, result.whole.pass_at[0].unbiased
+        (2, 0.0)
     """
     spec = ModelSpec(model, backend, base_url, api_key_env, checkpoint, renderer)
     rules = episode_config(spec, **episode)

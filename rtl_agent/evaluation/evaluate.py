@@ -12,12 +12,11 @@ from rtl_agent.backends.connect import while_alive
 from rtl_agent.envs.env import live_grader
 from rtl_agent.envs.episode import EpisodeFailed
 from rtl_agent.envs.episode_config import EpisodeConfig
-from rtl_agent.envs.kinds import resolved, token_budget
+from rtl_agent.envs.kinds import resolved, token_budget, why_unplayable
 from rtl_agent.envs.renderers import warnings_for
 from rtl_agent.envs.rollout import seed_of
 from rtl_agent.evaluation.models import Model, ModelSpec, TextModel, TokenModel, open_model
 from rtl_agent.evaluation.players import Player, TokenPlayer, Watcher
-from rtl_agent.evaluation.problem_sets import ProblemSet
 from rtl_agent.evaluation.result import EvaluationResult
 from rtl_agent.evaluation.samples import EvaluationSample, LostSample, SampleFile, ask_all
 from rtl_agent.evaluation.settings import EvaluationError, EvaluationSettings, texts_digest
@@ -26,10 +25,49 @@ from rtl_agent.evaluation.text_player import TextPlayer
 from rtl_agent.grading import Extraction, GradeCache, Grader, default_cache_path, parse_weights
 from rtl_agent.grading.cache_key import grading_version
 from rtl_agent.options import BadOption
-from rtl_agent.problems import Problem
+from rtl_agent.problems import (
+    BadRecord,
+    NoSuchProblems,
+    Problem,
+    Selection,
+    choose,
+    load_problems,
+)
 from rtl_agent.runs.episode import Episode
 from rtl_agent.runs.files import append_line, cannot, to_line
 from rtl_agent.toolchain import Toolchain, find_toolchain
+
+
+@dataclass(frozen=True)
+class ProblemSet:
+    problems: tuple[Problem, ...]
+    left_out: tuple[str, ...] = ()  # a sentence for each
+
+
+def problem_set(
+    source: str,
+    selection: Selection,
+    *,
+    episode: EpisodeConfig = EpisodeConfig(),  # frozen
+    limit: int = 0,
+    skip_bad: bool = False,
+    on_bad: Callable[[BadRecord], None] | None = None,
+) -> ProblemSet:
+    """The selected problems of a source; of one that draws problems, `limit` are drawn."""
+    found = load_problems(source, skip_bad=skip_bad, on_bad=on_bad, count=limit)
+    chosen = choose(found, selection, source)
+    kept: list[Problem] = []
+    left_out: list[str] = []
+    for problem in chosen:
+        if why := why_unplayable(problem, episode):
+            left_out.append(f"{problem.id} is left out: {why}")
+        else:
+            kept.append(problem)
+    if not kept:
+        first = f" ({left_out[0]})" if left_out else ""
+        raise NoSuchProblems(f"{source} has no problem that is selected and can be asked and graded here{first}")
+    return ProblemSet(tuple(kept[: limit or None]), tuple(left_out))
+
 
 AT_A_TIME = 16
 

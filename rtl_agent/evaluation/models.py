@@ -134,8 +134,8 @@ def _place(spec: ModelSpec) -> Place:
         return Place(spec.model, backend, base=base)
     if backend == EMBEDDED:
         raise EvaluationError(
-            f"{spec.model} is on the disk of some run: give the run directory as --model (and --checkpoint NAME), or "
-            "--backend tinker or http://... where a server knows it"
+            f"{spec.model} belongs to a run on this machine: give the run directory as --model (with --checkpoint), "
+            "or --backend tinker or http://... where a server knows it"
         )
     return Place(spec.model, backend, path=spec.model)
 

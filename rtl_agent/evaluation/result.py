@@ -24,6 +24,8 @@ PACKAGES = ("tinker", "tinker-cookbook", "torch")
 
 @dataclass(frozen=True)
 class EvaluationResult:
+    """What an evaluation found. `whole` has pass@k and rewards, `groups` the same by category, difficulty, family."""
+
     settings: EvaluationSettings
     samples_each: int
     ks: tuple[int, ...]

@@ -35,13 +35,26 @@ class _Foreign(Exception):
 
 
 class GradeCache:
-    """Safe to use from several threads and processes. A fault of the cache costs time, never a grade.
+    """Grades that were made before, in one SQLite file. Hand it to a `Grader`.
 
-    Reads and writes have a connection each: a reader never waits in WAL mode, not even for our own writer.
+    Several threads and processes can use the same file. A fault of the cache costs time, never a grade.
+
+    Args:
+        path: the file, made where it is missing; None keeps nothing.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import rtl_agent as ra
+        >>> with tempfile.TemporaryDirectory() as folder, ra.GradeCache(Path(folder) / "grades.sqlite") as cache:
+        ...     with ra.SyncGrader(cache=cache) as grader:
+        ...         grade = grader.grade_reply(ra.load_problems("bundled")[0], "no code")
+        >>> grade.cached
+        False
     """
 
     def __init__(self, path: Path | None) -> None:
-        """None keeps nothing."""
+        # Reads and writes have a connection each: a reader never waits in WAL mode, not even for our own writer.
         self.path = path
         self._lock, self._write_lock = threading.Lock(), threading.Lock()
         self._reader: sqlite3.Connection | None = None

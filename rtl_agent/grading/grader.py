@@ -1,8 +1,10 @@
 """`Grader`: a problem and a submission -> `Grade`. asyncio in front, an executor behind, a cache between them."""
 
 import asyncio
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
 from types import TracebackType
+from typing import Generic, TypeVar
 
 from rtl_agent.grading.cache import GradeCache
 from rtl_agent.grading.cache_key import GradeKeys
@@ -12,11 +14,64 @@ from rtl_agent.grading.grade import Grade, Outcome, Stage, StageName
 from rtl_agent.grading.job import error_grade, job_seed
 from rtl_agent.grading.reward import STAGED, RewardWeights, reward
 from rtl_agent.grading.simulation import SimulationMode
-from rtl_agent.grading.single_flight import SingleFlight
 from rtl_agent.grading.submission import DEFAULT_EXTRACTION, Extraction, Submission
 from rtl_agent.problems import NEEDS_IN_WORDS, Needs, Problem
 from rtl_agent.sandbox import Sandbox
 from rtl_agent.toolchain import Toolchain
+
+T = TypeVar("T")
+
+
+@dataclass(eq=False)
+class _Run(Generic[T]):
+    task: asyncio.Task[T]
+    waiting: int = 0
+
+
+class SingleFlight(Generic[T]):
+    """Identical work in progress is done once: later callers wait for the same run, by its key.
+
+    A run continues while anybody waits for it, and is cancelled when the last one is gone.
+    """
+
+    def __init__(self) -> None:
+        self._running: dict[str, _Run[T]] = {}
+        self._tasks: set[asyncio.Task[T]] = set()  # those that are being cancelled, too
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._running
+
+    async def share(self, key: str, work: Callable[[], Coroutine[None, None, T]]) -> T:
+        """Join the run of this key, or start it."""
+        run = self._running.get(key) or self._start(key, work())
+        run.waiting += 1
+        try:
+            return await asyncio.shield(run.task)
+        finally:
+            run.waiting -= 1
+            if run.waiting == 0 and not run.task.done():
+                self._forget(key, run)  # who comes now must not join a run that is being cancelled
+                run.task.cancel()
+                await asyncio.wait([run.task])  # its box is gone when the caller learns of the end
+
+    async def aclose(self) -> None:
+        """Cancel what is under way, and see it end."""
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+
+    def _start(self, key: str, work: Coroutine[None, None, T]) -> _Run[T]:
+        run = self._running[key] = _Run(asyncio.create_task(work))
+        self._tasks.add(run.task)
+        run.task.add_done_callback(self._tasks.discard)
+        run.task.add_done_callback(lambda _: self._forget(key, run))
+        return run
+
+    def _forget(self, key: str, run: _Run[T]) -> None:
+        if self._running.get(key) is run:
+            del self._running[key]
+
 
 _LOCAL_ONLY = "a sandbox or a toolchain can be chosen for the local executor only"
 
@@ -35,7 +90,31 @@ class GraderStats:
 
 
 class Grader:
-    """Grades any number of submissions at once, `jobs` of them at a time."""
+    """Grades any number of submissions at once, `jobs` of them at a time. For asyncio; see `SyncGrader` for other code.
+
+    Args:
+        weights: what each stage of a grade earns; `parse_weights` reads them from text.
+        jobs: grades at a time; None for one for each core.
+        timeout_seconds: maximum seconds of each service of a harness.
+        path: how designs are simulated: exactly as CVDP does, in warm simulators, or the faster one where possible.
+        sandbox: where commands run; None for the one of this machine (`local` executor only).
+        toolchain: the tools; None for those of this machine (`local` executor only).
+        executor: the name of an executor, or one that you made; yours may serve several graders and stays open after
+            this one. `timeout_seconds` and `path` must be those that it was made with: they are part of cache keys.
+        cache: grades that were made before; None keeps nothing. It stays open after the grader.
+        extraction: how files are read from a reply. Files that are handed in are taken as they are.
+
+    Example:
+        >>> import asyncio
+        >>> import rtl_agent as ra
+        >>> async def outcomes(replies):
+        ...     problem = ra.load_problems("bundled")[0]
+        ...     async with ra.Grader(jobs=2) as grader:
+        ...         grades = await asyncio.gather(*(grader.grade_reply(problem, reply) for reply in replies))
+        ...     return [grade.outcome.value for grade in grades]
+        >>> asyncio.run(outcomes(["I would rather not.", ""]))
+        ['invalid', 'invalid']
+    """
 
     def __init__(
         self,
@@ -50,12 +129,6 @@ class Grader:
         cache: GradeCache | None = None,
         extraction: Extraction = DEFAULT_EXTRACTION,
     ) -> None:
-        """`extraction` says how replies are read; files that are handed in are taken as they are.
-
-        An executor or a cache that is handed in may serve several graders, and stays open after this one.
-
-        With an executor of one's own, `timeout_seconds` and `path` must be those it was made with: keys name them.
-        """
         self._weights = weights
         self.extraction = extraction
         self._own: Executor | None = None

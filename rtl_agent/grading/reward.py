@@ -12,9 +12,20 @@ from rtl_agent.registry import did_you_mean
 
 @dataclass(frozen=True)
 class RewardWeights:
-    """What each stage earns when it is passed; with `partial`, tests earn by the part of them that passed.
+    """What each stage earns when it is passed.
 
-    `terms` are weights of terms of one's own (reward_terms.py); below 0 they are penalties.
+    Args:
+        format: for an answer in the right form.
+        interface: for the ports and parameters that the specification names.
+        syntax: for RTL that compiles.
+        tests: for all tests passed; 0 skips the simulation.
+        partial: tests earn by the fraction of them that passed.
+        terms: name and weight of registered reward terms; a weight below 0 is a penalty.
+
+    Example:
+        >>> import rtl_agent as ra
+        >>> ra.RewardWeights(interface=0.2).total
+        1.6
     """
 
     format: float = 0.1
@@ -41,8 +52,22 @@ PRESETS = {"staged": STAGED, "graded": GRADED, "binary": BINARY}
 
 
 def parse_weights(text: str) -> RewardWeights:
-    """A preset (`staged`), weights (`format=0.1,tests=1`; those left out are 0), or a preset with weights over it
-    (`staged,latches=-0.2`). Names are stages, `partial`, and reward terms."""
+    """Reward weights from text, as `--reward` takes them.
+
+    Args:
+        text: a preset (`staged`, `graded`, `binary`), weights by name (those left out are 0), or a preset with weights
+            that override it. Names are stages (format, interface, syntax, tests), `partial`, and reward terms.
+
+    Raises:
+        ValueError: a part of the text is not a weight; the message says what would be.
+
+    Example:
+        >>> import rtl_agent as ra
+        >>> ra.parse_weights("format=0.1,tests=1").total
+        1.1
+        >>> ra.parse_weights("staged,interface=0.2").total
+        1.6
+    """
     first, *rest = text.split(",")
     if first.strip() in PRESETS:
         weights, parts = PRESETS[first.strip()], rest

@@ -13,8 +13,8 @@ MAX_FILE_BYTES = 1024 * 1024  # the largest author-written RTL file in CVDP has 
 
 
 class Extraction(StrEnum):
-    """How files are read off a model's reply: `forgiving` finds the target's module wherever and however it stands,
-    `cvdp` reads as CVDP's runner does. A choice of whoever grades, recorded in every result."""
+    """How files are read from a model's reply: `forgiving` finds the target's module wherever it is written, `cvdp`
+    reads as CVDP's runner does. The choice is recorded in every result."""
 
     FORGIVING = "forgiving"
     CVDP = "cvdp"
@@ -25,9 +25,9 @@ DEFAULT_EXTRACTION = Extraction.FORGIVING
 
 @dataclass(frozen=True)
 class Submission:
-    """Target path -> text, as the targets stand when they are judged: a given one that nobody touched among them.
+    """What is graded: target path -> text, including given targets that were left alone. `submit` makes one.
 
-    `refused` names what was offered beside them, each with the reason why it was not taken.
+    `refused` names what else was offered, each with the reason why it was not taken.
     """
 
     files: Mapping[str, str]
@@ -48,10 +48,20 @@ class Submission:
 
 
 def submit(problem: Problem, files: Mapping[str, str], *, whole: bool = False) -> Submission:
-    """Keep the problem's targets, refuse every other path by name.
+    """Files as a submission: the problem's targets are taken, every other path is refused by name.
 
-    A given target that is not offered stays as it was given, as in CVDP's flow, where answers are written over the
-    context. With `whole`, the files are all that stands in somebody's workspace: what is not there was deleted.
+    Args:
+        problem: what was asked.
+        files: path -> text. A given target that is left out stays as it was given, as in CVDP's flow, where answers
+            are written over the context.
+        whole: the files are everything in a workspace: what is left out was deleted.
+
+    Example:
+        >>> import rtl_agent as ra
+        >>> problem = next(one for one in ra.load_problems("bundled") if one.id == "rtl_alu_0001")
+        >>> submission = ra.submit(problem, {"rtl/alu.sv": "module alu; endmodule", "Makefile": "all:"})
+        >>> sorted(submission.files), submission.refused
+        (['rtl/alu.sv'], ("'Makefile' is not a file that this problem asks for (rtl/alu.sv)",))
     """
     taken: dict[str, str] = {}
     refused: list[str] = []

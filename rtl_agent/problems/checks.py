@@ -35,7 +35,7 @@ def ids_are_unique(source: str, problems: Sequence[Problem]) -> Iterator[str]:
     """Answers, grades and rollouts are found by id."""
     for identifier, times in Counter(problem.id for problem in problems).items():
         if times > 1:
-            yield f"{identifier} comes {times} times"
+            yield f"{identifier} occurs {times} times"
 
 
 def ids_have_their_form(source: str, problems: Sequence[Problem]) -> Iterator[str]:

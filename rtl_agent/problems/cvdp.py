@@ -67,7 +67,22 @@ def _parse_line(line: bytes, file: Path) -> Problem:
 
 
 def parse_record(record: Mapping[str, Any], *, source: str = "") -> Problem:
-    """One record, in either of CVDP's two shapes."""
+    """One record of a CVDP data set as a `Problem`.
+
+    Args:
+        record: the JSON object, in either of CVDP's two shapes.
+        source: where it comes from, for messages.
+
+    Raises:
+        BadField: a field is missing or cannot be understood.
+
+    Example:
+        >>> import rtl_agent as ra
+        >>> from rtl_agent.problems import as_record
+        >>> problem = ra.load_problems("generated:mux,count=1")[0]
+        >>> ra.parse_record(as_record(problem)).family
+        'generated_mux'
+    """
     identifier = _text(record, "id")
     family = family_of(identifier)
     category, difficulty = _categories(record)

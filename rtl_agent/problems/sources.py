@@ -78,9 +78,11 @@ def load_problems(source: str, *, skip_bad: bool = False, on_bad: OnBad | None =
         NoSuchProblems: there is no such source, or it has no problems.
         BadRecord: a record cannot be read, and `skip_bad` is false.
 
-    >>> problems = load_problems("bundled")
-    >>> problems[0].id
-    'rtl_axi_stream_skid_buffer_0001'
+    Example:
+        >>> import rtl_agent as ra
+        >>> problems = ra.load_problems("bundled")
+        >>> problems[0].id
+        'rtl_axi_stream_skid_buffer_0001'
     """
     find, argument = find_source(source)
     problems = list(find(argument, LoadOptions((on_bad or _ignore) if skip_bad else None, count)))
@@ -176,7 +178,7 @@ class Generated:
         if split not in set(Split):
             raise NoSuchProblems(f"{self._name}:{argument}: split={split} should be {' or '.join(Split)}")
         if settings:
-            raise NoSuchProblems(f"{self._name}:{argument}: {next(iter(settings))} is none of seed, count and split")
+            raise NoSuchProblems(f"{self._name}:{argument}: {next(iter(settings))} is not one of seed, count and split")
         try:
             return self.draw(seed, count or self.PER_FAMILY * len(chosen), families=chosen, split=Split(split))
         except NoSuchProblems as error:

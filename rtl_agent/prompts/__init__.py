@@ -7,9 +7,12 @@ from rtl_agent.prompts.messages import (
     as_dicts,
     estimate_tokens,
     messages,
+    reference_reply,
     refine_message,
+    with_feedback,
+    with_reference,
 )
-from rtl_agent.prompts.system_message import UnknownSystemMessage, system_names
+from rtl_agent.prompts.system_message import UnknownSystemMessage, stands_alone, system_names
 
 __all__ = [
     "Message",
@@ -19,6 +22,10 @@ __all__ = [
     "as_dicts",
     "estimate_tokens",
     "messages",
+    "reference_reply",
     "refine_message",
+    "stands_alone",
     "system_names",
+    "with_feedback",
+    "with_reference",
 ]

@@ -1,7 +1,8 @@
 """Problem -> the messages that a model is asked with: one answer, an agent's workspace, or another round."""
 
+import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -120,6 +121,42 @@ def _agentic_text(stem: str) -> str:
 def refine_message(failures: str) -> Message:
     """`failures` is text that the model may see: nothing of the harness."""
     return Message("user", _refine_text().replace("{failures}", failures))
+
+
+def reference_reply(problem: Problem) -> str:
+    """The reference in the form that a reply has: a fenced block for one file, JSON for several. "" without one."""
+    if not problem.reference:
+        return ""
+    if len(problem.targets) == 1:
+        return f"```verilog\n{problem.reference[problem.targets[0]]}```"
+    return json.dumps({"code": [{path: problem.reference[path]} for path in problem.targets]})
+
+
+def with_reference(asked: Sequence[Message], reference: str, *, agent: bool, brief: bool) -> list[Message]:
+    """What somebody is told who knows a right answer: as a turn that was answered so, then asked again.
+
+    An agent answers by tools, so to it a right design is part of the task. `brief` says nothing about the answer.
+    """
+    *before, task = asked
+    if agent:
+        told = _privileged_text("reference_of_task").replace("{reference}", reference)
+        return [*before, Message("user", f"{task.content}\n\n{told}")]
+    again = task.content if brief else f"{_privileged_text('reference')}\n\n{task.content}"
+    return [*asked, Message("assistant", reference), Message("user", again)]
+
+
+def with_feedback(asked: Sequence[Message], answer: str, failures: str, *, agent: bool) -> list[Message]:
+    """The same for somebody who knows what is wrong with an answer: nothing of the harness."""
+    *before, task = asked
+    if agent:
+        told = _privileged_text("feedback_of_task").replace("{failures}", failures)
+        return [*before, Message("user", f"{task.content}\n\n{told}")]
+    return [*asked, Message("assistant", answer), refine_message(failures)]
+
+
+@cache
+def _privileged_text(stem: str) -> str:
+    return (files("rtl_agent.prompts") / "privileged" / f"{stem}.txt").read_text(encoding="utf-8").strip()
 
 
 @cache

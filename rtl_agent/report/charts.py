@@ -85,6 +85,12 @@ _LINES: dict[tuple[str, str, str], dict[str, str]] = {
         "families never trained on": "new/env/all/reward/total",
     },
     ("teacher_kl", "KL divergence from the teacher", "nats per token"): {"reverse KL": "teacher_kl"},
+    ("teacher_kl_per_byte", "KL divergence from the teacher", "nats per byte"): {"reverse KL": "teacher_kl_per_byte"},
+    ("alignment", "What a teacher with another tokenizer can judge", "share"): {
+        "text scored": "align/content",
+        "tokens one to one": "align/1:1",
+        "positions with soft targets": "align/forward_positions",
+    },
     ("stages", "How far training answers get", _STAGES): {
         **{f"{word} right": f"env/all/{part}" for part, word in _PARTS.items()},
         "tests passed, of all tests": "env/all/tests_fraction",

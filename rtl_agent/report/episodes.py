@@ -158,7 +158,7 @@ def problems_view(title: str, found: Digest) -> Markup | None:
     """Families first where there are many problems, and every problem in a line; of very many the problems folded."""
     if not found.problems and not found.errors:
         return None
-    lost = f"{counted(found.errors, 'episode')} left out of every rate: lost, or not graded by a fault of our own."
+    lost = f"{counted(found.errors, 'episode')} left out of every rate: lost, or not graded (internal error)."
     folded = len(found.problems) > _MOST_UNFOLDED
     every = tag(
         "details",

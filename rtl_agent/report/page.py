@@ -83,7 +83,7 @@ def _curves(charts: Sequence[Chart]) -> Markup | None:
     ]
     smoothed = any(chart.is_smoothed for chart in charts)
     told = (
-        "Strong lines are means over a moving tenth of the steps, faint ones the values as measured. "
+        "Bold lines are moving averages over a tenth of the steps; faint lines are the values as measured. "
         if smoothed
         else ""
     )

@@ -59,6 +59,7 @@ HEADLINE = {
     "reward": "env/all/reward/total",
     "pass rate": "env/all/pass_rate",
     "KL from the teacher": "teacher_kl",
+    "KL per byte": "teacher_kl_per_byte",
     "held-out reward": "test/env/all/reward/total",
     "held-out pass rate": "test/env/all/pass_rate",
     "teacher's held-out pass rate": "teacher/test/env/all/pass_rate",

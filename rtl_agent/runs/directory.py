@@ -78,7 +78,7 @@ def decide(path: Path, wish: IfExists, ask: Callable[[str], str] | None) -> IfEx
         wish = _answer(path, ask)
     if wish is IfExists.RAISE:
         raise RunError(
-            f"{path} holds a run already: resume it with behavior_if_log_dir_exists=resume, replace it with "
+            f"{path} already holds a run: resume it with behavior_if_log_dir_exists=resume, replace it with "
             "behavior_if_log_dir_exists=delete, or choose another log_path"
         )
     return wish
@@ -88,16 +88,16 @@ def _answer(path: Path, ask: Callable[[str], str] | None) -> IfExists:
     if ask is None:
         if not sys.stdin or not sys.stdin.isatty():
             raise RunError(
-                f"{path} holds a run already, and there is no terminal to ask what to do with it: give "
+                f"{path} already holds a run, and there is no terminal to ask what to do with it: give "
                 "behavior_if_log_dir_exists=resume, delete or raise"
             )
         ask = input
     while True:
-        answer = ask(f"{path} holds a run already. resume, delete or quit? ").strip().lower()
+        answer = ask(f"{path} already holds a run. resume, delete or quit? ").strip().lower()
         if answer in (IfExists.RESUME, IfExists.DELETE):
             return IfExists(answer)
         if answer in ("quit", "q", "exit", ""):
-            raise RunError(f"stopped: {path} holds a run already, and it was left as it is")
+            raise RunError(f"stopped: {path} already holds a run, and it was left as it is")
 
 
 # A reader that asks `is_locked` holds the lock for microseconds; a writer that starts just then must not fail.

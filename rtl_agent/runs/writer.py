@@ -115,7 +115,7 @@ class RunWriter:
         """One line for each step, in order; a second line for the same step is a mistake of the caller."""
         if step <= self._last_step:
             raise RunError(
-                f"step {step} of {self.path} is written already (the last is {self._last_step}): give all metrics of a "
+                f"step {step} of {self.path} is already written (the last is {self._last_step}): give all metrics of a "
                 "step at once, and rewind before doing it again"
             )
         append_line(self.path / directory.METRICS, to_line({"step": step, **metrics}))

@@ -13,11 +13,11 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class Chunk:
-    """Token indices from and to (exclusive), on both sides, and the bytes."""
+class Chunk(NamedTuple):
+    """Token indices from and to (exclusive), on both sides, and the bytes. A tuple: a long answer has thousands."""
 
     student: tuple[int, int]
     teacher: tuple[int, int]
@@ -31,29 +31,34 @@ class Chunk:
 
 
 def align(student: Sequence[bytes], teacher: Sequence[bytes]) -> list[Chunk]:
-    """The chunks of one text in two tokenizations, in one walk over both. ValueError if the texts differ.
-
-    Tokens without bytes belong to the chunk that they stand in, or to the one before where they stand at its end.
-    """
+    """The chunks of one text in two tokenizations. ValueError if the texts differ."""
     if b"".join(student) != b"".join(teacher):
         raise ValueError("the two sequences are not the same text")
-    ours, theirs = list(accumulate(map(len, student))), list(accumulate(map(len, teacher)))
+    return align_ends(list(accumulate(map(len, student))), list(accumulate(map(len, teacher))))
+
+
+def align_ends(student: Sequence[int | None], teacher: Sequence[int | None]) -> list[Chunk]:
+    """The same, in one walk over where each token ends in the text; None where the text has no such place.
+
+    Tokens without bytes belong to the chunk that they stand in, or to the one before where they stand at its end. What
+    comes after the last place that both have is in no chunk.
+    """
     chunks: list[Chunk] = []
     i = j = start_i = start_j = start = 0
-    while i < len(ours) and j < len(theirs):
-        if ours[i] < theirs[j]:
+    while i < len(student) and j < len(teacher):
+        ours, theirs = student[i], teacher[j]
+        if ours is None or (theirs is not None and ours < theirs):
             i += 1
-        elif ours[i] > theirs[j]:
+        elif theirs is None or ours > theirs:
             j += 1
         else:
-            end = ours[i]
             i, j = i + 1, j + 1
-            while i < len(ours) and ours[i] == end:
+            while i < len(student) and student[i] == ours:
                 i += 1
-            while j < len(theirs) and theirs[j] == end:
+            while j < len(teacher) and teacher[j] == ours:
                 j += 1
-            chunks.append(Chunk((start_i, i), (start_j, j), (start, end)))
-            start_i, start_j, start = i, j, end
+            chunks.append(Chunk((start_i, i), (start_j, j), (start, ours)))
+            start_i, start_j, start = i, j, ours
     return chunks
 
 
@@ -80,13 +85,14 @@ class Covering:
 
     student: Sequence[bytes]
     teacher: Sequence[bytes]
-    starting_with: Callable[[bytes], Sequence[int]]  # the teacher's tokens that begin so
-    bytes_of: Callable[[int], bytes]  # of a token of the teacher
+    bytes_of: Callable[[int], bytes | None]  # of a token of the teacher; None for a marker
     encode: Callable[[bytes], Sequence[bytes] | None]  # how the student writes a text
 
     def split(self, chunk: Chunk, scores: Sequence[float], known: Callable[[int], Distribution]) -> list[float]:
-        """The teacher's logprob for each of the student's tokens in a chunk. `scores` are of all the teacher's tokens,
-        `known` its distribution at one of them as far as it was told."""
+        """The teacher's logprob for each of the student's tokens in a chunk.
+
+        `scores` are of the teacher's tokens in it, `known` is its distribution at any of its tokens, as far as told.
+        """
         first, last = chunk.student
         marks = [0.0]
         text = b"".join(self.student[first:last])
@@ -94,7 +100,7 @@ class Covering:
         for token in range(first, last - 1):
             place += len(self.student[token])
             marks.append(self._up_to(chunk, place, token - first + 1, text, scores, known))
-        marks.append(math.fsum(scores[chunk.teacher[0] : chunk.teacher[1]]))
+        marks.append(math.fsum(scores))
         return [end - start for start, end in pairwise(marks)]
 
     def _up_to(
@@ -113,15 +119,18 @@ class Covering:
         rest = text[before:place]
         told = known(position)
         ours = list(self.student[chunk.student[0] : chunk.student[0] + count])
-        agreeing = [scores[position]]  # the token that stands there begins with the rest, or it would be another chunk
+        agreeing = [
+            scores[position - chunk.teacher[0]]
+        ]  # the token that stands there begins with the rest, or it would be another chunk
         realised = self.teacher[position]
-        for token in self.starting_with(rest):
-            if token not in told or self.bytes_of(token) == realised:
+        for token, logprob in told.items():
+            data = self.bytes_of(token)
+            if data is None or data == realised or not data.startswith(rest):
                 continue
-            pieces = self.encode(text[:before] + self.bytes_of(token))
+            pieces = self.encode(text[:before] + data)
             if pieces is not None and list(pieces[:count]) == ours:
-                agreeing.append(told[token])
-        return math.fsum(scores[chunk.teacher[0] : position]) + _log_sum(agreeing)
+                agreeing.append(logprob)
+        return math.fsum(scores[: position - chunk.teacher[0]]) + _log_sum(agreeing)
 
 
 def _log_sum(logprobs: Sequence[float]) -> float:

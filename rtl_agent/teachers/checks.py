@@ -10,6 +10,7 @@ import asyncio
 import math
 from collections.abc import AsyncIterator, Callable, Sequence
 
+from rtl_agent.teachers.reading import Reading, Span
 from rtl_agent.teachers.teacher import Teacher
 
 Check = Callable[[Teacher, Sequence[int]], AsyncIterator[str]]
@@ -22,20 +23,18 @@ async def check_teacher(teacher: Teacher, tokens: Sequence[int]) -> list[str]:
 
 
 async def advises_on_every_token(teacher: Teacher, tokens: Sequence[int]) -> AsyncIterator[str]:
-    """A finite logprob for each; the first token has nothing before it and counts as 0."""
-    advice = await teacher.advise(tokens)
+    """A finite logprob for each but the first, which has nothing before it."""
+    advice = await teacher.advise(Reading.verbatim(tokens))
     if len(advice.logprobs) != len(tokens):
         yield f"{len(advice.logprobs)} logprobs for {len(tokens)} tokens"
-    if advice.logprobs and advice.logprobs[0] != 0.0:
-        yield f"the first token has the logprob {advice.logprobs[0]}"
-    for at, logprob in enumerate(advice.logprobs):
-        if not math.isfinite(logprob) or logprob > TOLERANCE:
+    for at, logprob in enumerate(advice.logprobs[1:], start=1):
+        if logprob is None or not math.isfinite(logprob) or logprob > TOLERANCE:
             yield f"token {at} has the logprob {logprob}"
 
 
 async def tells_its_likeliest_tokens(teacher: Teacher, tokens: Sequence[int]) -> AsyncIterator[str]:
     """Where it tells any, for every token, with logprobs whose probabilities do not exceed 1."""
-    advice = await teacher.advise(tokens)
+    advice = await teacher.advise(Reading.verbatim(tokens))
     if advice.top and len(advice.top) != len(tokens):
         yield f"likeliest tokens at {len(advice.top)} of {len(tokens)} positions"
     for at, top in enumerate(advice.top):
@@ -49,8 +48,9 @@ async def tells_its_likeliest_tokens(teacher: Teacher, tokens: Sequence[int]) ->
 
 async def repeats(teacher: Teacher, tokens: Sequence[int]) -> AsyncIterator[str]:
     """The same advice on the same tokens, also while it advises on others."""
-    alone = await teacher.advise(tokens)
-    others = [teacher.advise(tokens), teacher.advise(tokens[: len(tokens) // 2]), teacher.advise(tokens)]
+    whole, half = Reading.verbatim(tokens), Reading.verbatim(tokens[: len(tokens) // 2])
+    alone = await teacher.advise(whole)
+    others = [teacher.advise(whole), teacher.advise(half), teacher.advise(whole)]
     first, _, last = await asyncio.gather(*others)
     for again in (first, last):
         if _differs(alone.logprobs, again.logprobs):
@@ -59,14 +59,37 @@ async def repeats(teacher: Teacher, tokens: Sequence[int]) -> AsyncIterator[str]
 
 async def looks_back_only(teacher: Teacher, tokens: Sequence[int]) -> AsyncIterator[str]:
     """A token's logprob depends on those before it: what comes later must not change it."""
-    whole = (await teacher.advise(tokens)).logprobs
+    whole = (await teacher.advise(Reading.verbatim(tokens))).logprobs
     for length in (2, len(tokens) // 2, len(tokens) - 1):
-        if _differs(whole[:length], (await teacher.advise(tokens[:length])).logprobs):
+        if _differs(whole[:length], (await teacher.advise(Reading.verbatim(tokens[:length]))).logprobs):
             yield f"the first {length} tokens have other logprobs without those after them"
 
 
-def _differs(one: Sequence[float], other: Sequence[float]) -> bool:
-    return len(one) != len(other) or any(abs(a - b) > TOLERANCE for a, b in zip(one, other, strict=True))
+async def leaves_out_what_it_is_not_asked(teacher: Teacher, tokens: Sequence[int]) -> AsyncIterator[str]:
+    """After another prompt: a value for each token of the span, None for all others, and none for the prompt."""
+    half = len(tokens) // 2
+    prompt = tokens[:half]
+    reading = Reading((*prompt, *tokens), 2 + len(tokens) - half, (Span(2, 2 * half, len(tokens) - half),))
+    advice = await teacher.advise(reading)
+    if len(advice.logprobs) != reading.length:
+        yield f"{len(advice.logprobs)} logprobs for a sequence of {reading.length} tokens"
+    elif any(one is not None for one in advice.logprobs[:2]):
+        yield "tokens outside of every span have a logprob"
+    elif any(one is None for one in advice.logprobs[2:]):
+        yield "tokens of a span have no logprob"
 
 
-CHECKS: tuple[Check, ...] = (advises_on_every_token, tells_its_likeliest_tokens, repeats, looks_back_only)
+def _differs(one: Sequence[float | None], other: Sequence[float | None]) -> bool:
+    return len(one) != len(other) or any(
+        (a is None) != (b is None) or (a is not None and b is not None and abs(a - b) > TOLERANCE)
+        for a, b in zip(one, other, strict=True)
+    )
+
+
+CHECKS: tuple[Check, ...] = (
+    advises_on_every_token,
+    tells_its_likeliest_tokens,
+    repeats,
+    looks_back_only,
+    leaves_out_what_it_is_not_asked,
+)

@@ -16,12 +16,18 @@ from rtl_agent.grading.reward import PRESETS as REWARDS
 from rtl_agent.grading.reward import RewardWeights, parse_weights
 from rtl_agent.options import BadOption, NamedOption, check_options, named_options, option
 from rtl_agent.prompts import system_names
+from rtl_agent.training.teacher_options import SAME, TeacherSpec, teacher_rules, teacher_specs
 
 STUDENT, TEACHER = "rtl-agent/student", "rtl-agent/teacher"
+SELF = "self"  # in place of a teacher's name
 Mode = Literal["distill", "rl", "supervised"]
 LossFn = Literal["importance_sampling", "ppo", "cispo", "dro"]
 IfExists = Literal["delete", "resume", "ask", "raise"]
 NoSignal = Literal["keep", "drop", "resample"]
+Credit = Literal["covering", "chunk", "share"]
+Sees = Literal["reference", "feedback", "spec-aware"]
+SelfWeights = Literal["current", "start"]
+Thinking = Literal["hidden", "shown", "scored"]
 Schedule = Literal["constant", "linear", "cosine"]
 
 MODES: dict[Mode, str] = {
@@ -55,9 +61,66 @@ class ModelConfig:
     """The models, where they run, and how the student is sampled."""
 
     student: str = option(STUDENT, "the model that is trained", also=("student_model", "model_name"))
-    teacher: str = option(TEACHER, "the model that advises it", also=("teacher_model",), modes=DISTILL)
+    teacher: str = option(
+        TEACHER,
+        "the model that advises it, several by commas (teacher_for), or `self`: the student, told more",
+        also=("teacher_model",),
+        modes=DISTILL,
+    )
+    teacher_sees: Sees = option(
+        "reference",
+        "what teacher_model=self is told: the reference solution, feedback on the very answer, or a system message "
+        "that insists on the specification (spec-aware)",
+        choices=get_args(Sees),
+        modes=DISTILL,
+    )
+    teacher_weights: SelfWeights = option(
+        "current",
+        "whose weights teacher_model=self has: the student's current ones, or those that it started from (start)",
+        choices=get_args(SelfWeights),
+        modes=DISTILL,
+    )
+    teacher_renderer_name: str = option(
+        "", "how messages become the teacher's tokens, if it has another tokenizer; empty: by its name", modes=DISTILL
+    )
     teacher_kind: str = option(
-        "same-tokens", "how the teacher reads what the student wrote: same-tokens, or a plug-in", modes=DISTILL
+        "auto",
+        "how the teacher reads what the student wrote: same-tokens, other-tokens, or a plug-in; auto compares the "
+        "two tokenizers",
+        modes=DISTILL,
+    )
+    teacher_thinking: Thinking = option(
+        "hidden",
+        "the student's thinking, to a teacher with another tokenizer: hidden, shown (and not scored), or scored",
+        choices=get_args(Thinking),
+        modes=DISTILL,
+    )
+    min_aligned: float = option(
+        0.9,
+        "stop if a teacher with another tokenizer scores less than this fraction of a step's text",
+        modes=DISTILL,
+        at_least=0,
+        at_most=1,
+        resume=True,
+    )
+    teacher_backend: str = option(
+        "same",
+        "where the teacher runs: same (as the student), embedded, tinker, http://host:port (Tinker's API) or "
+        "openai:http://host:port/v1 (vLLM, SGLang, llama.cpp, rtl-agent serve); one for all teachers, or one for each",
+        modes=DISTILL,
+        resume=True,
+    )
+    teacher_tokenizer: str = option(
+        "", "the teacher's tokenizer, a folder or a name on the hub; empty: by its name", modes=DISTILL
+    )
+    teacher_api_key_env: str = option(
+        "", "the environment variable that holds the key of the teacher's server", modes=DISTILL, resume=True
+    )
+    teacher_for: str = option(
+        "", "of several teachers, who teaches what: cid016:NAME,fifo*:NAME; the first has the rest", modes=DISTILL
+    )
+    teacher_patience: float = option(
+        1800.0, "seconds that a run waits for a teacher that stops answering", modes=DISTILL, at_least=0, resume=True
     )
     backend: str = option("embedded", "embedded (this machine), tinker (the cloud), or http://host:port", resume=True)
     renderer_name: str = option("", "how messages become tokens; empty: by the model's name")
@@ -77,11 +140,25 @@ class ObjectiveConfig:
     kl_discount_factor: float = option(
         0.0, "discount at which a token bears the KL of later tokens; 0: its own only", modes=DISTILL, resume=True
     )
+    kl_credit: Credit = option(
+        "covering",
+        "a teacher with another tokenizer judges chunks of tokens; each token bears its part by what the teacher would "
+        "have written up to there (covering), all of the chunk (chunk), or an equal share (share)",
+        choices=get_args(Credit),
+        modes=DISTILL,
+        resume=True,
+    )
     forward_kl_coef: float = option(
         0.0, "weight of cross-entropy to the teacher's most likely tokens (forward KL)", modes=DISTILL, resume=True
     )
     forward_kl_topk: int = option(
         8, "number of the teacher's most likely tokens", modes=DISTILL, at_least=1, resume=True
+    )
+    forward_kl_guard: bool = option(
+        True,
+        "with another tokenizer, leave out positions where the teacher's likeliest tokens are not the same actions",
+        modes=DISTILL,
+        resume=True,
     )
     prefix_trust: float = option(
         0.0,
@@ -168,6 +245,13 @@ class EvalConfig:
         0.0, "sampling temperature in evaluations; 0: greedy", alias="eval_temperature", at_least=0, resume=True
     )
     teacher: bool = option(False, "evaluate the teacher once, too", alias="eval_teacher", modes=DISTILL, resume=True)
+    preflight_problems: int = option(
+        8,
+        "training problems that teacher and student answer before the first step, to see which is better; 0: none",
+        modes=DISTILL,
+        at_least=0,
+        resume=True,
+    )
     exam_problems: int = option(
         0, "number of other problems in an exam before and after training (`generated` only)", at_least=0, resume=True
     )
@@ -213,6 +297,11 @@ class Config:
         """ "" in modes without one."""
         return self.model.teacher if self.mode == "distill" else ""
 
+    @property
+    def teachers(self) -> tuple[TeacherSpec, ...]:
+        """Each with its server; none in modes without one, and where the student teaches itself."""
+        return teacher_specs(self.model) if self.mode == "distill" and self.model.teacher != SELF else ()
+
     def __post_init__(self) -> None:
         for group in (self.data, self.model, self.episode, self.objective, self.optim, self.grading, self.eval):
             check_options(group)
@@ -236,6 +325,8 @@ def _check(config: Config) -> None:
         raise BadOption(
             "num_substeps", config.optim.num_substeps, f"more than the {config.optim.batch_size} groups of a step"
         )
+    if config.mode == "distill":
+        _check_teachers(config.model)
     if config.mode == "supervised" and config.episode.kind != SINGLE:
         raise BadOption("env", config.episode.kind, "supervised training has single answers only")
     if config.episode.system and config.episode.system not in system_names():
@@ -247,6 +338,13 @@ def _check(config: Config) -> None:
             "the model could read the tests, so every reward is 0 and nothing would be learned; choose spec, own-tests "
             "or feedback (`rtl-agent play --level open` is for finding faults in problems)",
         )
+
+
+def _check_teachers(model: ModelConfig) -> None:
+    names = [spec.name for spec in teacher_specs(model)]
+    teacher_rules(model)
+    if SELF in names and (len(names) > 1 or model.teacher_backend not in ("", SAME)):
+        raise BadOption("teacher_model", model.teacher, "the student teaches itself alone, and on its own server")
 
 
 def warnings(config: Config) -> list[str]:

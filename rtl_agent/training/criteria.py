@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from rtl_agent.runs import RunRecord
-from rtl_agent.training.exam import AFTER, BEFORE, TEACHER, ExamResult
+from rtl_agent.training.evaluate import AFTER, BEFORE, TEACHER, ExamResult
 from rtl_agent.training.metrics import REWARD
-from rtl_agent.training.sources import TEST
+from rtl_agent.training.tasks import TEST
 
 PARTS = 4  # of a run, to see whether it rises steadily
 SLACK = 0.02  # of reward, between two parts

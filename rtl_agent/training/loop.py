@@ -7,7 +7,7 @@ the weights.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -19,15 +19,24 @@ from rtl_agent.envs.rollout import Policy, seed_of
 from rtl_agent.problems import Problem
 from rtl_agent.processes import cpu_seconds
 from rtl_agent.runs import Checkpoint, RunWriter
-from rtl_agent.teachers import Teacher
+from rtl_agent.teachers.scorer import ScoringError
+from rtl_agent.training.advisor import Advisor
 from rtl_agent.training.config import Config
 from rtl_agent.training.errors import TrainingError
-from rtl_agent.training.evaluate import Evaluation, evaluate
-from rtl_agent.training.exam import AFTER, BEFORE, TEACHER, Exam
+from rtl_agent.training.evaluate import AFTER, BEFORE, TEACHER, Evaluation, Exam, evaluate
 from rtl_agent.training.interrupt import Interrupted, Stop
-from rtl_agent.training.metrics import Clock, episode_metrics, policy_metrics, signal_metrics
+from rtl_agent.training.metrics import (
+    ALIGNED,
+    UNSCORED,
+    Clock,
+    episode_metrics,
+    policy_metrics,
+    signal_metrics,
+)
+from rtl_agent.training.models import EvaluatedTeacher
 from rtl_agent.training.monitor import Display, Trackers
 from rtl_agent.training.objective import Objective, TrainingBatch, array, reference_batch, training_batch
+from rtl_agent.training.preflight import Preflight
 from rtl_agent.training.rollouts import Group, Rollout, play_group
 from rtl_agent.training.student import Passes, Student, learning_rate
 from rtl_agent.training.tasks import TrainingTasks
@@ -43,13 +52,14 @@ class Loop:
     objective: Objective
     tasks: TrainingTasks
     student: Student
-    teacher: Teacher | None
+    advisor_of: Callable[[Problem], Advisor | None]
     run: RunWriter
     display: Display
     trackers: Trackers
     total: int
     best: float | None = None
-    tested_teacher: tinker.SamplingClient | None = None
+    tested_teacher: EvaluatedTeacher | None = None
+    preflight: Preflight | None = None
     exam: Exam | None = None
     stop: Stop = field(default_factory=Stop)
     done: int = 0  # steps whose weights, metrics and rollouts are there
@@ -68,8 +78,16 @@ class Loop:
         except Interrupted:
             await self._save_stopped()
             raise
+        except ScoringError:  # a teacher's server is gone; the student's is not
+            if not self._committed:
+                await self._save_stopped()
+            raise
 
     async def _train(self, first: int) -> None:
+        if self.preflight and first == 0:
+            self.display.doing("asking teacher and student")
+            await self._droppable(self.preflight.compare(self.client))
+            self.display.doing("training")
         await self._droppable(self._examine(BEFORE, self.client if first == 0 else None))
         if self.exam and first < self.total:
             self.exam.forget(AFTER)
@@ -79,7 +97,7 @@ class Loop:
                 metrics |= await self._droppable(self._evaluate(step))
             metrics |= await self._droppable(self._step(step))
             self._log(step, metrics)
-            self.done = step + 1
+            self.done, self._committed = step + 1, False
             if self._due(self.done, self.config.run.save_every) or self.done == self.total:
                 await self._save(f"{self.done:06d}", self.done)
             self.display.step(step, metrics)
@@ -87,7 +105,8 @@ class Loop:
             self._log(self.total, metrics)
             self.display.step(self.total - 1, metrics)
         await self._droppable(self._examine(AFTER, self.client))
-        await self._droppable(self._examine(TEACHER, self.tested_teacher))
+        if self.tested_teacher is not None:
+            await self._droppable(self._examine(TEACHER, self.tested_teacher.client, self._teachers_tasks))
 
     async def _droppable(self, work: Coroutine[Any, Any, T]) -> T:
         self._committed = False
@@ -157,11 +176,24 @@ class Loop:
             "optim/steps": float(len(steps)),
             "time/cpu": cpu_seconds() - cpu,
         }
+        self._check_alignment(step, metrics)
         if self.config.objective.compute_post_kl and batches:
             metrics |= await self._post_kl(groups)
         times = clock.metrics()
         tokens = metrics.get("env/all/total_ac_tokens", 0.0)
         return metrics | times | {"throughput/tokens_per_second": tokens / max(times["time/total"], 1e-9)}
+
+    def _check_alignment(self, step: int, metrics: dict[str, float]) -> None:
+        """A teacher that could be asked about little of what was written teaches something else."""
+        aligned, least = metrics.get(ALIGNED), self.config.model.min_aligned
+        if aligned is not None and aligned < least:
+            causes = {name.rpartition("/")[2]: share for name, share in metrics.items() if name.startswith(UNSCORED)}
+            told = ", ".join(f"{cause} {share:.0%}" for cause, share in sorted(causes.items(), key=lambda one: -one[1]))
+            raise TrainingError(
+                f"step {step + 1}: the teacher scored {aligned:.0%} of the text that it shares with the student, less "
+                f"than min_aligned={least:g} (tokens not scored: {told or 'none'}). Check the two renderers, or lower "
+                "min_aligned"
+            )
 
     async def _batches(
         self, step: int, policy: Policy
@@ -192,7 +224,8 @@ class Loop:
             await asyncio.gather(*playing, return_exceptions=True)
 
     async def _group(self, problem: Problem, policy: Policy) -> Group:
-        return await play_group(self.tasks.builder(problem, self.config.optim.group_size), policy, self.teacher)
+        builder = self.tasks.builder(problem, self.config.optim.group_size)
+        return await play_group(builder, policy, self.advisor_of(problem))
 
     def _teaches(self, group: Group) -> bool:
         """A group that lost its rollouts never does; one with equal rewards does by its teacher, or is kept."""
@@ -206,7 +239,7 @@ class Loop:
         self.display.doing("evaluating")
         level: dict[str, float] = {}
         if self.tested_teacher is not None and not self.run.has_rollouts("teacher"):
-            tested = await self._test(self.tested_teacher, steps_done, "teacher")
+            tested = await self._test(self.tested_teacher.client, steps_done, "teacher", self._teachers_tasks)
             level = {f"teacher/{name}": value for name, value in tested.metrics.items()}
         found = await self._test(self.client, steps_done, "eval")
         value = found.metrics.get("test/env/all/reward/total")
@@ -216,17 +249,27 @@ class Loop:
         self.display.doing("training")
         return found.metrics | level
 
-    async def _examine(self, who: str, client: tinker.SamplingClient | None) -> None:
+    @property
+    def _teachers_tasks(self) -> TrainingTasks:
+        """The same questions in the teacher's own tokens."""
+        assert self.tested_teacher is not None
+        return self.tasks.asked_of(self.tested_teacher.model, self.tested_teacher.renderer_name)
+
+    async def _examine(
+        self, who: str, client: tinker.SamplingClient | None, tasks: TrainingTasks | None = None
+    ) -> None:
         if self.exam and client is not None and who in self.config.eval.exam_of.split(","):
             self.display.doing(f"exam: {who}")
-            await self.exam.examine(who, client)
+            await self.exam.examine(who, client, tasks)
             self.display.doing("training")
 
-    async def _test(self, client: tinker.SamplingClient, steps_done: int, kind: str) -> Evaluation:
+    async def _test(
+        self, client: tinker.SamplingClient, steps_done: int, kind: str, tasks: TrainingTasks | None = None
+    ) -> Evaluation:
         """Every test set, asked of the student or its teacher in the same way; the answers are kept."""
         temperature, seed = self.config.eval.temperature, seed_of(self.config.run.seed, "eval")
         policy = Policy(client, self.config.episode.max_tokens, temperature, seed)
-        found = await evaluate(self.tasks, policy, self.config.eval.samples)
+        found = await evaluate(tasks or self.tasks, policy, self.config.eval.samples)
         episodes = [record for group in found.groups for record in records(group, steps_done)]
         self.run.log_rollouts(steps_done, episodes, kind=kind)
         return found
@@ -257,16 +300,18 @@ def records(group: Group, step: int) -> list[dict[str, Any]]:
         if rollout.advice and sampled:
             teacher = teacher_logprobs(rollout)
             record["teacher_logprobs"] = teacher
-            record["reverse_kl"] = [mine - theirs for mine, theirs in zip(sampled, teacher, strict=True)]
+            record["reverse_kl"] = [
+                None if theirs is None else mine - theirs for mine, theirs in zip(sampled, teacher, strict=True)
+            ]
         found.append(record)
     for why in group.lost:
         found.append({"problem_id": group.problem.id, "step": step, "lost": why})
     return found
 
 
-def teacher_logprobs(rollout: Rollout) -> list[float]:
-    """Of the sampled tokens alone, in their order: observations between them are nobody's action."""
-    found: list[float] = []
+def teacher_logprobs(rollout: Rollout) -> list[float | None]:
+    """Of the sampled tokens alone, in their order: observations between them are nobody's action. None: not scored."""
+    found: list[float | None] = []
     for datum, advice in zip(rollout.data, rollout.advice, strict=True):
         mask = array(datum, "mask")
         found += [value for value, action in zip(advice.logprobs[1:], mask, strict=True) if action > 0]

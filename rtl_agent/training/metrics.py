@@ -9,10 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from tinker_cookbook.rl.metric_util import compute_trajectory_metrics
 
+from rtl_agent.teachers import Alignment
 from rtl_agent.training.objective import Floats, TrainingBatch
 from rtl_agent.training.rollouts import Group, metrics_by_group
 
 NO_SIGNAL, LOST, GROUPS_LOST = "groups/no_signal", "grading/errors", "groups/lost"
+ALIGNED = "align/content"  # the share of the text that both read which the teacher scored
+UNSCORED = "align/unscored/"
 REWARD, PASS_RATE = "env/all/reward/total", "env/all/pass_rate"
 
 
@@ -36,7 +39,38 @@ def signal_metrics(groups: Sequence[Group], batches: Sequence[TrainingBatch]) ->
         GROUPS_LOST: float(len(groups) - len(with_rollouts)),
     }
     if advised:
-        found["teacher_kl"] = sum(batch.kl_sum for batch in batches) / advised
+        kl = sum(batch.kl_sum for batch in batches)
+        found["teacher_kl"] = kl / advised
+        if read := sum(batch.advised_bytes for batch in batches):
+            found["teacher_kl_per_byte"] = kl / read
+    return found | alignment_metrics(batches)
+
+
+def alignment_metrics(batches: Sequence[TrainingBatch]) -> dict[str, float]:
+    """How well a teacher that reads other tokens could be compared with the student; nothing for one that does not."""
+    total = Alignment()
+    for batch in batches:
+        if batch.alignment is not None:
+            total.add(batch.alignment)
+    if not total.content:
+        return {}
+    sampled = total.scored + total.unscored.total()
+    ends = [one for batch in batches for one in batch.end_kl]
+    found = {
+        ALIGNED: total.scored / total.content,
+        "align/scored": total.scored / sampled,
+        "align/longest_chunk_bytes": float(total.longest),
+        "align/inside_pretoken": total.inside_pretokens / max(1, total.boundaries),
+        "align/non_canonical": 1.0 - total.canonical / total.examined if total.examined else 0.0,
+        **{f"align/{kind}": total.kinds[kind] / max(1, total.scored) for kind in ("1:1", "1:m", "n:1", "n:m")},
+        **{f"{UNSCORED}{cause}": count / sampled for cause, count in sorted(total.unscored.items())},
+    }
+    if positions := total.soft + total.no_soft.total():
+        found["align/forward_positions"] = total.soft / positions
+        found["align/forward_mass"] = total.soft_mass / max(1, total.soft)
+        found |= {f"align/no_forward/{cause}": count / positions for cause, count in sorted(total.no_soft.items())}
+    if ends:
+        found["align/end_of_turn_kl"] = sum(ends) / len(ends)
     return found
 
 

@@ -1,37 +1,49 @@
 """The student and its teacher on a backend: their names are checked before anything is made, then clients for them."""
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import tinker
+from tinker_cookbook.completers import StopCondition
 
-from rtl_agent.backends.connect import EMBEDDED, Connection
+from rtl_agent.backends.connect import Connection
+from rtl_agent.byte_vocabulary import ByteVocabulary, NotBytes
+from rtl_agent.envs.dialects.registry import reading_dialect
+from rtl_agent.envs.teacher_view import Thinking as ThinkingSeen
 from rtl_agent.envs.tokenizers import tokenizer_for
-from rtl_agent.registry import PluginError, UnknownName, did_you_mean
+from rtl_agent.problems import BUNDLED, Problem, load_problems
+from rtl_agent.prompts import reference_reply
+from rtl_agent.registry import PluginError, UnknownName
 from rtl_agent.runs import Checkpoint
-from rtl_agent.teachers import SAME_TOKENS, TEACHERS, Teacher
-from rtl_agent.training.config import Config
+from rtl_agent.teachers import OTHER_TOKENS, SAME_TOKENS, TEACHERS, Teacher, TeacherSetup, TinkerScorer
+from rtl_agent.teachers.alignment import align
+from rtl_agent.teachers.known_text import TEXT
+from rtl_agent.teachers.other_tokens import LONGEST_CHUNK, ONE_TO_ONE
+from rtl_agent.training.advisor import Advisor
+from rtl_agent.training.config import SELF, Config
 from rtl_agent.training.errors import BadConfig
+from rtl_agent.training.privileged import PrivilegedPrompt
+from rtl_agent.training.readers import OtherTokens, Privileged, Reader, Verbatim
 from rtl_agent.training.student import Student
+from rtl_agent.training.tasks import TrainingTasks
+from rtl_agent.training.teachers import OpenTeacher, Teachers, check_known, check_own_models, on_the_students_server
 
+AUTO = "auto"
+KNOWN_TEXTS = 200  # problems whose references are looked at
 DEFAULT_CONTEXT = 32_768  # of models whose server does not say
 _PROBE = "module arbiter #(parameter WIDTH = 8) (input logic clk); // assign grant_valid <= |req;\n"
 
 
 def model_names(config: Config) -> list[str]:
-    return [name for name in dict.fromkeys((config.student, config.teacher)) if name]
+    """Of the models on the student's server."""
+    return list(dict.fromkeys((config.student, *on_the_students_server(config))))
 
 
 def check_embedded_models(config: Config) -> None:
     """Before a server is started: BadConfig for a model that this machine does not have."""
-    from rtl_agent.backends.engine.contract import EngineError
-    from rtl_agent.backends.models.registry import OWN, model_directory
-
-    for name in model_names(config):
-        try:
-            model_directory(name)
-        except EngineError as error:
-            raise BadConfig(f"{error}{did_you_mean(name, OWN, most=1)}") from error
+    check_own_models(model_names(config))
 
 
 async def context_length(connection: Connection, config: Config) -> int:
@@ -39,16 +51,8 @@ async def context_length(connection: Connection, config: Config) -> int:
     capabilities = await connection.capabilities()
     known = {str(one.model_name): one for one in capabilities.supported_models}
     if known:
-        _check_known(model_names(config), known, config.model.backend)
+        check_known(model_names(config), known, config.model.backend)
     return int(getattr(known.get(config.student), "max_context_length", None) or DEFAULT_CONTEXT)
-
-
-def _check_known(names: Iterable[str], known: Iterable[str], backend: str) -> None:
-    for name in names:
-        if name not in known:
-            has = ", ".join(sorted(known))
-            where = "the embedded server" if backend == EMBEDDED else backend
-            raise BadConfig(f"{where} has no model {name}{did_you_mean(name, known, most=1)}; it has {has}")
 
 
 async def open_student(connection: Connection, config: Config, checkpoint: Checkpoint | None) -> Student:
@@ -65,39 +69,150 @@ async def open_student(connection: Connection, config: Config, checkpoint: Check
     return Student(client, config.objective.loss_fn, config.optim.grad_clip_norm)
 
 
-async def open_teacher(connection: Connection, config: Config) -> Teacher | None:
-    """None where no term of the objective asks for one."""
+AdvisorOf = Callable[[Problem], Advisor | None]
+
+
+async def open_advisors(
+    connection: Connection, config: Config, tasks: TrainingTasks, teachers: Teachers | None
+) -> AdvisorOf:
+    """Who advises on a problem; nobody where no term of the objective asks for a teacher."""
     objective = config.objective
     if config.mode != "distill" or not (objective.kl_penalty_coef or objective.forward_kl_coef):
-        return None
-    client = await _teacher_client(connection, config)
-    try:
-        kind = TEACHERS[config.model.teacher_kind]
-    except (UnknownName, PluginError) as error:
-        raise BadConfig(f"teacher_kind={config.model.teacher_kind}: {error}") from error
-    return kind(client, config.teacher, objective.forward_kl_topk if objective.forward_kl_coef else 0)
+        return lambda problem: None
+    if config.teacher == SELF:
+        topk = objective.forward_kl_topk if objective.forward_kl_coef else 0
+        itself = await _self_advisor(connection, config, tasks, topk)
+        return lambda problem: itself
+    assert teachers is not None
+    known = teachers
+    advisors = {teacher.name: _advisor(config, tasks, teacher) for teacher in known.all}
+    return lambda problem: advisors[known.of(problem).name]
 
 
-async def open_evaluated_teacher(connection: Connection, config: Config) -> tinker.SamplingClient | None:
-    """A teacher can be evaluated whether it advises or not."""
-    if config.mode != "distill" or not config.eval.teacher:
-        return None
-    return await _teacher_client(connection, config)
-
-
-async def _teacher_client(connection: Connection, config: Config) -> tinker.SamplingClient:
-    names = (config.student, config.teacher)
-    if config.model.teacher_kind == SAME_TOKENS:
-        check_same_vocabulary(tokenizer_for(names[0]), tokenizer_for(names[1]), names)
-    return await connection.service.create_sampling_client_async(base_model=config.teacher)
-
-
-def check_same_vocabulary(student: Any, teacher: Any, names: tuple[str, str]) -> None:
-    """Tokenizers, compared by what they do and by every token they have: advice on other tokens is noise."""
-    same = student.encode(_PROBE) == teacher.encode(_PROBE) and student.get_vocab() == teacher.get_vocab()
-    if not same:
-        raise BadConfig(
-            f"{names[0]} and {names[1]} have different vocabularies ({len(student.get_vocab()):,} and "
-            f"{len(teacher.get_vocab()):,} tokens): a teacher must read the student's own tokens. Choose one of the "
-            "same family"
+def alignment_lines(config: Config, teachers: Teachers) -> list[str]:
+    """Of each teacher with another tokenizer: how much of a known module can be compared. BadConfig if nothing can."""
+    found = []
+    for opened in teachers.all:
+        student, teacher = tokenizer_for(config.student), tokenizer_for(opened.tokenizer)
+        if teacher_kind(config, student, teacher, opened.name) != OTHER_TOKENS:
+            continue
+        try:
+            ours, theirs = ByteVocabulary.from_tokenizer(student), ByteVocabulary.from_tokenizer(teacher)
+        except NotBytes as error:
+            raise BadConfig(f"teacher {opened.name} has another tokenizer than {config.student}: {error}") from error
+        mine, others = ours.encode(TEXT.encode()), theirs.encode(TEXT.encode())
+        if mine is None or others is None:
+            raise BadConfig(f"teacher {opened.name}: a tokenizer does not give back a Verilog module as it was")
+        kinds: Counter[str] = Counter()
+        for chunk in align(ours.pieces(mine), theirs.pieces(others)):
+            short = chunk.span[1] - chunk.span[0] <= LONGEST_CHUNK
+            kinds[chunk.kind if short else "long"] += chunk.student[1] - chunk.student[0]
+        aligned, alone = 1 - kinds["long"] / len(mine), kinds[ONE_TO_ONE] / len(mine)
+        found.append(
+            f"teacher {opened.name} has another tokenizer: {aligned:.0%} of the student's tokens in a Verilog module "
+            f"can be compared, {alone:.0%} one to one"
         )
+    return found
+
+
+def _advisor(config: Config, tasks: TrainingTasks, opened: OpenTeacher) -> Advisor:
+    objective, scorer = config.objective, opened.scorer
+    topk = objective.forward_kl_topk if objective.forward_kl_coef else 0
+    student, teacher = tokenizer_for(config.student), tokenizer_for(opened.tokenizer)
+    kind = teacher_kind(config, student, teacher, opened.name)
+    if kind == OTHER_TOKENS:
+        dialect = reading_dialect(opened.tokenizer, opened.renderer)
+        ends = end_of_turn(tasks.template.wording.stop), end_of_turn(dialect.stop())
+        reader: Reader = OtherTokens(dialect, ThinkingSeen(config.model.teacher_thinking))
+        texts = known_texts(tasks.sampler.problems) if topk else ()
+        setup = TeacherSetup(scorer, topk, student, teacher, _both(ends), objective.forward_kl_guard, texts)
+    else:
+        reader, setup = Verbatim(), TeacherSetup(scorer, topk, student, teacher)
+    try:
+        made = TEACHERS[kind](setup)
+    except (UnknownName, PluginError, NotBytes) as error:
+        raise BadConfig(f"teacher_kind={kind}: {error}") from error
+    return Advisor(lambda client: made, reader)
+
+
+async def _self_advisor(connection: Connection, config: Config, tasks: TrainingTasks, topk: int) -> Advisor:
+    """The student itself, by its present weights or by those that it started from, told more than it was asked with."""
+    without = [problem.id for problem in tasks.sampler.problems if not problem.reference]
+    if config.model.teacher_sees == "reference" and without:
+        raise BadConfig(
+            f"teacher_sees=reference: {len(without)} of {len(tasks.sampler.problems)} problems have no reference "
+            f"solution, {without[0]} among them; choose others by problems=, or teacher_sees=feedback"
+        )
+    reader = Privileged(PrivilegedPrompt(config.model.teacher_sees))
+    if config.model.teacher_weights == "current":
+        return Advisor(lambda client: _same_tokens(client, "the student itself", topk), reader)
+    client = await _client_at_start(connection, config)
+    fixed = _same_tokens(client, "the student as it was", topk)
+    return Advisor(lambda client: fixed, reader)
+
+
+def _same_tokens(client: tinker.SamplingClient, name: str, topk: int) -> Teacher:
+    return TEACHERS[SAME_TOKENS](TeacherSetup(TinkerScorer(client, name), topk))
+
+
+async def _client_at_start(connection: Connection, config: Config) -> tinker.SamplingClient:
+    if path := config.model.load_checkpoint_path:
+        return await connection.service.create_sampling_client_async(model_path=path)
+    return await connection.service.create_sampling_client_async(base_model=config.student)
+
+
+@dataclass(frozen=True)
+class EvaluatedTeacher:
+    """A teacher that answers problems itself."""
+
+    client: tinker.SamplingClient
+    model: str
+    renderer_name: str
+
+
+def evaluated_teacher(config: Config, teachers: Teachers | None) -> EvaluatedTeacher | None:
+    """A teacher can be evaluated whether it advises or not; of several the first. The student itself is anyway."""
+    if teachers is None or not config.eval.teacher:
+        return None
+    first = teachers.all[0]
+    return EvaluatedTeacher(first.sampler, first.tokenizer, first.renderer)
+
+
+def end_of_turn(stop: StopCondition) -> int | None:
+    """The token that ends an answer; None where a text does."""
+    first = next(iter(stop), None)
+    return first if isinstance(first, int) else None
+
+
+def _both(ends: tuple[int | None, int | None]) -> tuple[int, int] | None:
+    ours, theirs = ends
+    return None if ours is None or theirs is None else (ours, theirs)
+
+
+def known_texts(problems: Sequence[Problem]) -> tuple[str, ...]:
+    """Right answers to these problems, or to the bundled ones: where two tokenizers cut them alike, their tokens are
+    the same actions."""
+    for known in (problems[:KNOWN_TEXTS], load_problems(BUNDLED)):
+        if found := tuple(filter(None, map(reference_reply, known))):
+            return found
+    return ()
+
+
+def teacher_kind(config: Config, student: Any, teacher: Any, name: str = "") -> str:
+    """How the teacher reads the student's tokens: as they are if the two tokenizers are the same. BadConfig if not."""
+    same = same_vocabulary(student, teacher)
+    wanted = config.model.teacher_kind
+    if wanted == SAME_TOKENS and not same:
+        raise BadConfig(
+            f"{config.student} and {name or config.teacher} have different vocabularies ({len(student.get_vocab()):,} "
+            f"and {len(teacher.get_vocab()):,} tokens), so teacher_kind={SAME_TOKENS} would score other tokens: leave "
+            "it out, or choose a teacher of the same family"
+        )
+    if wanted != AUTO:
+        return wanted
+    return SAME_TOKENS if same else OTHER_TOKENS
+
+
+def same_vocabulary(student: Any, teacher: Any) -> bool:
+    """Tokenizers, compared by what they do and by every token they have: advice on other tokens is noise."""
+    return bool(student.encode(_PROBE) == teacher.encode(_PROBE) and student.get_vocab() == teacher.get_vocab())

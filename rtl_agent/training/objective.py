@@ -9,7 +9,6 @@ deviation and by length, which weigh easy problems and short answers more. Super
 are the reference solutions.
 """
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -18,8 +17,8 @@ import tinker
 from numpy.typing import NDArray
 
 from rtl_agent.envs.env import ProblemGroupBuilder
-from rtl_agent.problems import Problem
-from rtl_agent.teachers import Advice, TopK
+from rtl_agent.prompts import reference_reply
+from rtl_agent.teachers import Advice, Alignment, TopK
 from rtl_agent.training.config import Config
 from rtl_agent.training.errors import BadConfig
 from rtl_agent.training.rollouts import Group
@@ -37,6 +36,7 @@ class Objective:
     forward_kl_coef: float = 0.0
     reward_coef: float = 1.0
     full_reward: float = 0.0  # if above 0, a rollout's advice counts by its share of it
+    kl_credit: str = "covering"  # how a chunk's KL is given to the tokens in it
     prefix_trust: float = 0.0  # how much less advice counts after tokens that the teacher would not have written
     one_pass: bool = False  # advantages become weights of the sampled tokens among the soft targets
 
@@ -50,6 +50,7 @@ class Objective:
         return Objective(
             kl_penalty_coef=given.kl_penalty_coef,
             kl_discount_factor=given.kl_discount_factor,
+            kl_credit=given.kl_credit,
             forward_kl_coef=given.forward_kl_coef,
             reward_coef=given.reward_coef,
             full_reward=config.grading.weights().total if given.reward_weighted else 0.0,
@@ -82,6 +83,9 @@ class TrainingBatch:
     kl_sum: float = 0.0
     advised_tokens: float = 0.0
     merged: bool = False  # `policy` is in `imitation`: the first target of each position is the sampled token
+    advised_bytes: int = 0  # of the text of the advised tokens; 0: not known
+    end_kl: tuple[float, ...] = ()  # of tokens that end a turn, where the teacher reads other tokens
+    alignment: Alignment | None = None
 
 
 def training_batch(group: Group, objective: Objective) -> TrainingBatch:
@@ -90,6 +94,7 @@ def training_batch(group: Group, objective: Objective) -> TrainingBatch:
     mean = float(np.mean(group.rewards)) if group.rollouts else 0.0
     policy, imitation, sampled, masks = [], [], [], []
     kl_sum = advised = 0.0
+    read, ends, alignment = 0, list[float](), Alignment()
     for rollout in group.rollouts:
         advice: tuple[Advice | None, ...] = rollout.advice or (None,) * len(rollout.data)
         trust = objective.trust(rollout.reward)
@@ -97,16 +102,16 @@ def training_batch(group: Group, objective: Objective) -> TrainingBatch:
             logprobs, mask = array(datum, "logprobs"), array(datum, "mask")
             advantages = objective.reward_coef * (rollout.reward - mean) * mask
             if one is not None:
-                theirs = np.asarray(one.logprobs[1:], dtype=np.float32)
-                # Not times the mask: where an observation's token is impossible to the teacher, inf * 0 is NaN.
-                reverse_kl: Floats = np.where(
-                    mask > 0, np.clip(logprobs - theirs, -MAX_TOKEN_KL, MAX_TOKEN_KL), np.float32(0)
-                )
+                reverse_kl, scored = token_kl(logprobs, mask, one)
                 weight = trust * prefix_weights(reverse_kl, objective.prefix_trust)
-                penalty = discounted(-objective.kl_penalty_coef * weight * reverse_kl, objective.kl_discount_factor)
-                advantages = advantages + penalty * mask
+                penalty = kl_penalty(-objective.kl_penalty_coef * weight * reverse_kl, one, objective)
+                advantages = advantages + penalty * scored
                 kl_sum += float(reverse_kl.sum())
-                advised += float(mask.sum())
+                advised += float(scored.sum())
+                read += one.text_bytes
+                ends += [float(reverse_kl[end - 1]) for end in one.ends]
+                if one.alignment is not None:
+                    alignment.add(one.alignment)
                 if objective.forward_kl_coef > 0 and one.top:
                     soft = soft_targets(datum, one, mask, objective.forward_kl_coef * weight)
                     imitation.append(with_policy(soft, datum, advantages) if merged else soft)
@@ -114,7 +119,45 @@ def training_batch(group: Group, objective: Objective) -> TrainingBatch:
                 policy.append(policy_datum(datum, advantages))
             sampled.append(logprobs)
             masks.append(mask)
-    return TrainingBatch(tuple(policy), tuple(imitation), tuple(sampled), tuple(masks), kl_sum, advised, merged)
+    return TrainingBatch(
+        tuple(policy),
+        tuple(imitation),
+        tuple(sampled),
+        tuple(masks),
+        kl_sum,
+        advised,
+        merged,
+        read,
+        tuple(ends),
+        alignment if alignment.content else None,
+    )
+
+
+def token_kl(logprobs: Floats, mask: Floats, advice: Advice) -> tuple[Floats, Floats]:
+    """log p_student - log p_teacher of each sampled token that the teacher scored, and 1 where it did."""
+    scored = mask * np.asarray([one is not None for one in advice.logprobs[1:]], np.float32)
+    theirs = np.asarray([0.0 if one is None else one for one in advice.logprobs[1:]], dtype=np.float32)
+    # Not times the mask: where an observation's token is impossible to the teacher, inf * 0 is NaN.
+    difference: Floats = np.where(scored > 0, np.clip(logprobs - theirs, -MAX_TOKEN_KL, MAX_TOKEN_KL), np.float32(0))
+    return difference, scored
+
+
+def kl_penalty(values: Floats, advice: Advice, objective: "Objective") -> Floats:
+    """What each token bears: its own part, and of later ones what the discount leaves.
+
+    A teacher that reads other tokens judges chunks of them. `covering` takes the parts into which it split a chunk's
+    score, `share` equal ones; for `chunk` a chunk is one action, and each of its tokens bears all of it.
+    """
+    if not advice.chunks or objective.kl_credit == "covering":
+        return discounted(values, objective.kl_discount_factor)
+    _, first, chunk = np.unique(np.asarray(advice.chunks[1:]), return_index=True, return_inverse=True)
+    sums = np.zeros(len(first), np.float32)
+    np.add.at(sums, chunk, values)
+    if objective.kl_credit == "share":
+        counts = np.bincount(chunk).astype(np.float32)
+        return discounted(np.asarray((sums / counts)[chunk], np.float32), objective.kl_discount_factor)
+    whole: Floats = discounted(sums, objective.kl_discount_factor)[chunk]
+    return whole
 
 
 def has_soft_targets(group: Group) -> bool:
@@ -206,20 +249,15 @@ def array(datum: tinker.Datum, name: str) -> Floats:
     return np.asarray(datum.loss_fn_inputs[name].to_numpy(), dtype=np.float32)
 
 
-def answer_with(problem: Problem) -> str:
-    """The reference in the form that a reply has: a fenced block for one file, JSON for several."""
-    if not problem.reference:
-        raise BadConfig(f"{problem.id} has no reference solution to learn from: choose other problems, or another mode")
-    if len(problem.targets) == 1:
-        return f"```verilog\n{problem.reference[problem.targets[0]]}```"
-    return json.dumps({"code": [{path: problem.reference[path]} for path in problem.targets]})
-
-
 def reference_batch(builder: ProblemGroupBuilder) -> TrainingBatch:
     """Cross-entropy on the answer's tokens and on the one that ends the turn."""
     renderer = builder.renderer
-    asked = builder.prompt().tokens
-    said = renderer.tokenizer.encode(answer_with(builder.problem), add_special_tokens=False)
+    asked, reference = builder.prompt().tokens, reference_reply(builder.problem)
+    if not reference:
+        raise BadConfig(
+            f"{builder.problem.id} has no reference solution to learn from: choose other problems, or another mode"
+        )
+    said = renderer.tokenizer.encode(reference, add_special_tokens=False)
     tokens = [*asked, *said, _end_of_turn(renderer.get_stop_sequences())]
     weights = np.zeros(len(tokens) - 1, np.float32)
     weights[len(asked) - 1 :] = 1.0

@@ -39,10 +39,20 @@ def parse(mode: Mode, words: Sequence[str]) -> Config:
 
 
 def configure(mode: Mode = "distill", *, preset: str | None = None, **options: object) -> Config:
-    """A configuration as the command line makes it, from Python values by their flat names.
+    """The configuration of a run, as the command line makes it.
 
-    >>> configure("rl", max_steps=4).optim.max_steps
-    4
+    Args:
+        mode: distill, rl or supervised.
+        preset: the name of a preset; chosen by the student if not given.
+        **options: options by their flat names; `rtl-agent train MODE --help` lists them.
+
+    Raises:
+        BadConfig: an option does not exist, or cannot have this value.
+
+    Example:
+        >>> import rtl_agent as ra
+        >>> ra.configure("rl", max_steps=4).optim.max_steps
+        4
     """
     values = Values()
     for name, value in options.items():

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rtl_agent.options import NamedOption
-from rtl_agent.training.config import MODES, Config, Mode, options_for
+from rtl_agent.training.config import MODES, SELF, Config, Mode, options_for
 from rtl_agent.training.parse import COMMAND_LINE, EARLIER_START, Choice
 from rtl_agent.training.presets import PRESETS
 
@@ -36,14 +36,14 @@ def resume_command(run: Path) -> str:
 def plan(choice: Choice) -> Iterator[str]:
     """Models, backend, problems, steps, run directory, and every option that is not at its default with its origin."""
     config = choice.config
-    taught = f", taught by {config.teacher}" if config.teacher else ""
+    taught = f", taught by {_teacher(config)}" if config.teacher else ""
     yield f"{config.mode}: {config.student}{taught}"
     yield f"backend: {_PLACES.get(config.model.backend, config.model.backend)}"
     yield f"problems: {_problems(config)}"
     yield f"steps: {_steps(config)}"
     resumed = "resumes " if EARLIER_START in choice.origins.values() else ""
     yield f"run directory: {resumed}{run_directory(config)}"
-    if choice.preset:
+    if choice.preset and (choice.named or PRESETS[choice.preset].options):
         why = "" if choice.named else f", chosen by the student {config.student}; preset=none leaves it out"
         yield f"preset: {choice.preset} ({PRESETS[choice.preset].about}){why}"
     changed = [known for known in options_for(config.mode) if known.of(config) != known.default]
@@ -54,6 +54,14 @@ def plan(choice: Choice) -> Iterator[str]:
         for known in lines:
             origin = choice.origins.get(known.flat, COMMAND_LINE)
             yield f"  {written(known, config):{min(width, 60)}}  {origin}"
+
+
+def _teacher(config: Config) -> str:
+    if config.teacher != SELF:
+        return config.teacher
+    told = {"reference": "the reference", "feedback": "what failed", "spec-aware": "to mind every sentence"}
+    whose = "" if config.model.teacher_weights == "current" else ", with the weights that it starts from"
+    return f"itself, told {told[config.model.teacher_sees]}{whose}"
 
 
 def _problems(config: Config) -> str:
@@ -96,13 +104,17 @@ def help_text(mode: Mode, choice: Choice, width: int | None) -> Iterator[str]:
         "its group, too: optim.max_steps=20 is max_steps=20.",
         width or PROSE_WIDTH,
     )
-    group = ""
+    group, rare = "", False
     for known in options_for(mode):
         if known.group != group:
             group = known.group
             about = type(getattr(choice.config, group)).__doc__ or ""
             yield ""
             yield from _wrapped(f"{group}: {about.splitlines()[0]}", width or PROSE_WIDTH)
+            rare = False
+        if known.option.advanced and not rare:
+            rare = True
+            yield f"{group}, rarely changed:"
         star = " *" if known.of(choice.config) != known.default else ""
         first = f"  {written(known, choice.config)}{star}"
         yield from _beside(first, _meaning(known), width)
@@ -118,7 +130,7 @@ def presets_text(width: int | None) -> Iterator[str]:
     """Each preset with what it sets."""
     yield from _wrapped(
         "preset=NAME chooses one. Without it the student does: rtl-agent/* takes `small`, every other model `none`. "
-        "Options of the command line go over it.",
+        "Options on the command line override it.",
         width or PROSE_WIDTH,
     )
     for name, preset in PRESETS.items():

@@ -13,7 +13,8 @@ from rtl_agent.envs.episode import EpisodeFailed
 from rtl_agent.envs.rollout import Policy, SeededCompleter, gather_or_cancel, play_episode
 from rtl_agent.problems import Problem
 from rtl_agent.runs.episode import Episode
-from rtl_agent.teachers import Advice, Teacher
+from rtl_agent.teachers import Advice
+from rtl_agent.training.advisor import Advisor
 
 GROUPINGS: Mapping[str, Callable[[Problem], str]] = {
     "category": lambda problem: problem.category,
@@ -69,12 +70,13 @@ class Group:
         )
 
 
-async def play_group(builder: ProblemGroupBuilder, policy: Policy, teacher: Teacher | None = None) -> Group:
+async def play_group(builder: ProblemGroupBuilder, policy: Policy, advisor: Advisor | None = None) -> Group:
     """All episodes of a group at once. What fails leaves the group and is said; it is never a reward of 0."""
     envs = await builder.make_envs()
     try:
         played = await gather_or_cancel(
-            _rollout(env, policy.completer(builder.problem.id, index), teacher) for index, env in enumerate(envs)
+            _rollout(builder, env, policy.completer(builder.problem.id, index), advisor)
+            for index, env in enumerate(envs)
         )
     finally:
         await builder.cleanup()
@@ -82,24 +84,25 @@ async def play_group(builder: ProblemGroupBuilder, policy: Policy, teacher: Teac
     return Group(builder.problem, rollouts, tuple(one for one in played if isinstance(one, str)))
 
 
-async def _rollout(env: EpisodeEnv, completer: SeededCompleter, teacher: Teacher | None) -> Rollout | str:
+async def _rollout(
+    builder: ProblemGroupBuilder, env: EpisodeEnv, completer: SeededCompleter, advisor: Advisor | None
+) -> Rollout | str:
     """A rollout, or why there is none."""
     try:
         played = await play_episode(env, completer)
     except EpisodeFailed as failure:
         return str(failure)
-    data = tuple(trajectory_to_data(played.trajectory, 0.0))
-    if teacher is None:
+    data = tuple(trajectory_to_data(played.trajectory, 0.0)) if has_logprobs(played.trajectory) else ()
+    if advisor is None:
         return Rollout(played.episode, played.trajectory, data)
     with completer.policy.during("teacher"):
-        advice = await gather_or_cancel(teacher.advise(tokens_of(datum)) for datum in data)
-    return Rollout(played.episode, played.trajectory, data, tuple(advice))
+        advice = await advisor.advise(builder, played, data, completer.policy.client)
+    return Rollout(played.episode, played.trajectory, data, advice)
 
 
-def tokens_of(datum: tinker.Datum) -> list[int]:
-    """The whole sequence again, which inputs and targets have shifted against each other."""
-    targets = datum.loss_fn_inputs["target_tokens"].to_numpy()
-    return [*datum.model_input.to_ints(), int(targets[-1])]
+def has_logprobs(trajectory: Trajectory) -> bool:
+    """Whether it can be trained on: some servers that a teacher answers on tell tokens only."""
+    return all(len(turn.ac.maybe_logprobs or ()) == len(turn.ac.tokens) for turn in trajectory.transitions)
 
 
 def metrics_by_group(groups: Iterable[Group]) -> dict[str, float]:

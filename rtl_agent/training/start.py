@@ -9,7 +9,7 @@ import logging
 import shutil
 import signal
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,37 +27,40 @@ from rtl_agent.envs.tokenizers import NoTokenizer
 from rtl_agent.grading import Extraction, GradeCache, Grader, default_cache_path
 from rtl_agent.runs import RunError, RunRecord, RunWriter, read_run
 from rtl_agent.runs.directory import is_run
+from rtl_agent.teachers.patience import ServerGone
+from rtl_agent.teachers.scorer import ScoringError, Unreachable
 from rtl_agent.toolchain import find_toolchain
 from rtl_agent.training.config import FIXED, Config, to_json, warnings
 from rtl_agent.training.errors import BackendGone, BadConfig, LossNotFinite, TrainingError
-from rtl_agent.training.evaluate import held_out
-from rtl_agent.training.exam import Exam
+from rtl_agent.training.evaluate import Exam, held_out
 from rtl_agent.training.interrupt import Interrupted, Stop, listening
 from rtl_agent.training.loop import Loop, ensure_steps, first_step
 from rtl_agent.training.models import (
+    alignment_lines,
     check_embedded_models,
     context_length,
+    evaluated_teacher,
     model_names,
-    open_evaluated_teacher,
+    open_advisors,
     open_student,
-    open_teacher,
 )
 from rtl_agent.training.monitor import Display, Trackers
 from rtl_agent.training.objective import Objective
 from rtl_agent.training.plan import resume_command, run_directory
-from rtl_agent.training.sources import exam_sets, problem_sets
-from rtl_agent.training.tasks import TrainingTasks, open_tasks
+from rtl_agent.training.preflight import Preflight, check_contexts, check_teachers
+from rtl_agent.training.tasks import TrainingTasks, exam_sets, open_tasks, problem_sets
+from rtl_agent.training.teachers import open_elsewhere, open_teachers
 
 log = logging.getLogger("rtl_agent.training")
 
 
 @dataclass(frozen=True)
 class TrainResult:
-    """A run that has come to its end."""
+    """A finished run: its directory, and what it kept there."""
 
     path: Path  # the run directory
     steps: int  # steps done in all
-    resumed_at: int = 0  # the step at which this start went on; 0: it began
+    resumed_at: int = 0  # the step at which this start resumed; 0: it was new
 
     @property
     def record(self) -> RunRecord:
@@ -77,10 +80,30 @@ class TrainResult:
 
 
 def train(config: Config, *, console: Console | None = None) -> TrainResult:
-    """Train, and return when the run has ended. TrainingError says what went wrong, Interrupted that it was stopped.
+    """Train, and return when the run has ended. Ctrl-C saves a checkpoint first.
 
-    Progress goes to `console`, or to stderr. Ctrl-C saves a checkpoint first. In a notebook, whose thread has an event
-    loop already, the run gets a thread of its own.
+    In a notebook, whose thread already has an event loop, the run gets a thread of its own.
+
+    Args:
+        config: the options of the run; `configure` makes them from flat names.
+        console: where progress is shown; None for stderr.
+
+    Raises:
+        TrainingError: what went wrong, in a sentence.
+        Interrupted: the run was stopped; the message says how to resume it.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import rtl_agent as ra
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     config = ra.configure(
+        ...         "rl", max_steps=1, batch_size=1, group_size=2, eval_every=0, log_path=str(Path(folder) / "run")
+        ...     )
+        ...     result = ra.train(config)
+        ...     rewards = [episode.reward for episode in result.record.rollouts()]
+        >>> result.steps, len(rewards)
+        (1, 2)
     """
     if not _has_running_loop():
         return asyncio.run(_train_until_signal(config, console))
@@ -107,7 +130,13 @@ def start(config: Config, console: Console) -> Path:
 
 
 async def train_async(config: Config, *, console: Console | None = None, stop: Stop | None = None) -> TrainResult:
-    """The same in an event loop of one's own. `stop.request()` stops the run as Ctrl-C does."""
+    """`train` for programs with an event loop of their own.
+
+    Args:
+        config: the options of the run.
+        console: where progress is shown; None for stderr.
+        stop: `stop.request()` stops the run as Ctrl-C does.
+    """
     path = run_directory(config)
     try:
         return await _train(config, path, console or Console(stderr=True), stop or Stop())
@@ -117,6 +146,9 @@ async def train_async(config: Config, *, console: Console | None = None, stop: S
         raise TrainingError(str(error)) from error
     except (ServerDied, tinker.APIConnectionError) as error:
         raise BackendGone(f"{error}\nWhat was done is kept. Resume with: {resume_command(path)}") from error
+    except ScoringError as error:
+        kind = BackendGone if isinstance(error, ServerGone | Unreachable) else TrainingError
+        raise kind(f"{error}\nWhat was done is kept. Resume with: {resume_command(path)}") from error
     except tinker.TinkerError as error:
         if "not finite" in str(error):  # said by our own server before a loss is told
             raise LossNotFinite("the student's output") from error
@@ -131,6 +163,8 @@ async def _train_until_signal(config: Config, console: Console | None) -> TrainR
 
 
 async def _train(config: Config, path: Path, console: Console, stop: Stop) -> TrainResult:
+    if config.model.backend == EMBEDDED:
+        check_embedded_models(config)  # before the renderer is guessed from a name that may be mistyped
     renderer = config.model.renderer_name or default_renderer(config.student)
     of_tools = [text] if (text := find_toolchain().warning()) else []
     for text in (*warnings(config), *warnings_for(config.student, renderer, config.episode.max_tokens), *of_tools):
@@ -138,11 +172,12 @@ async def _train(config: Config, path: Path, console: Console, stop: Stop) -> Tr
     sets, for_exam = problem_sets(config), exam_sets(config)
     async with AsyncExitStack() as stack:
         # A wrong name, a wrong key or a silent host is found before anything is written.
-        if config.model.backend == EMBEDDED:
-            check_embedded_models(config)
-        else:
+        if config.model.backend != EMBEDDED:
             connection = stack.enter_context(connect(config.model.backend))
             context = await context_length(connection, config)
+        say = _sayer(console)
+        elsewhere = await open_elsewhere(config, stack, say)
+        await check_teachers(elsewhere.teachers, say)
         begun = stack.enter_context(_run_of(config, path))
         run = begun.run
         _log_to(run, stack)
@@ -174,6 +209,13 @@ async def _train(config: Config, path: Path, console: Console, stop: Stop) -> Tr
         first, checkpoint = first_step(run)
         ensure_steps(total, first)
         console.print(_headline(tasks, total, first), highlight=False, markup=False, soft_wrap=True)
+        teachers = await open_teachers(config, connection, elsewhere)
+        if teachers:
+            await check_teachers([one for one in teachers.all if one not in elsewhere.teachers], say)
+            for line in alignment_lines(config, teachers):
+                say(line)
+            teachers.check_rules(tasks.sampler.problems)
+            check_contexts(config, tasks, teachers)
         trackers = Trackers(config, run.path.name, to_json(config))
         stack.callback(trackers.close)
         loop = Loop(
@@ -181,25 +223,37 @@ async def _train(config: Config, path: Path, console: Console, stop: Stop) -> Tr
             objective=Objective.of(config),
             tasks=tasks,
             student=await open_student(connection, config, checkpoint),
-            teacher=await open_teacher(connection, config),
+            advisor_of=await open_advisors(connection, config, tasks, teachers),
             run=run,
             display=stack.enter_context(Display(console, total, first)),
             trackers=trackers,
             total=total,
             best=checkpoint.extra.get("best") if checkpoint else None,
-            tested_teacher=await open_evaluated_teacher(connection, config),
+            tested_teacher=evaluated_teacher(config, teachers),
+            preflight=Preflight(config, tasks, teachers, run.path, say) if teachers else None,
             exam=Exam(config, tasks, for_exam, run.path) if for_exam else None,
             stop=stop,
         )
         begun.keep = True
         try:
             with listening(stop):
-                await while_alive(connection.check, loop.train(first))
+                await while_alive(elsewhere.with_student(connection).check, loop.train(first))
         except Interrupted:
             last = run.last_checkpoint
             kept = f"Resume at step {last.step} with:" if last else "There is no checkpoint yet; begin again with:"
             raise Interrupted(f"stopped after {loop.done} of {total} steps. {kept} {resume_command(path)}") from None
         return TrainResult(run.path, total, first)
+
+
+def _sayer(console: Console) -> Callable[[str], None]:
+    """To the person, and to the run's log once it has one."""
+
+    def say(text: str) -> None:
+        style = "yellow" if text.startswith("warning") else None
+        console.print(text, style=style, highlight=False, markup=False, soft_wrap=True)
+        log.info("%s", text)
+
+    return say
 
 
 @dataclass

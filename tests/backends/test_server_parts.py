@@ -18,13 +18,13 @@ from rtl_agent.backends.engine.contract import (
     Score,
     ScoreRequest,
 )
-from rtl_agent.backends.server.checkpoint_store import Address, CheckpointStore, RunRecord, parse
+from rtl_agent.backends.server.checkpoint_store import Address, CheckpointStore, StoredRun, parse
 from rtl_agent.backends.server.errors import RequestError
 from rtl_agent.backends.server.futures import KEPT_AFTER_RETRIEVAL, KEPT_UNASKED, Payload, RequestFutures, json_payload
 from rtl_agent.backends.server.sessions import SamplingSession, SamplingSessions
 from rtl_agent.backends.server.training_run import TrainingQueue
 
-RECORD = RunRecord("run", "model", Lora(4), None, "2026-01-01T00:00:00+00:00")
+RECORD = StoredRun("run", "model", Lora(4), None, "2026-01-01T00:00:00+00:00")
 WHERE = Address("run", "weights", "a")
 
 

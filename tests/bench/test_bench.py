@@ -12,9 +12,7 @@ import pytest
 from rtl_agent.bench import backend, grader, parts, real, soak, throughput
 from rtl_agent.bench.cold import Cold
 from rtl_agent.bench.document import SECTIONS, write_section
-from rtl_agent.bench.left_behind import belongings
-from rtl_agent.bench.meter import Meter
-from rtl_agent.bench.mixture import mixture
+from rtl_agent.bench.meter import Meter, belongings
 from rtl_agent.bench.report import (
     Table,
     backend_table,
@@ -24,6 +22,7 @@ from rtl_agent.bench.report import (
     soak_table,
     throughput_table,
 )
+from rtl_agent.bench.soak import mixture
 from rtl_agent.bench.subjects import ARBITER, INVERTER, fresh, subjects
 from rtl_agent.grading import Outcome
 from rtl_agent.sandbox import BubblewrapSandbox

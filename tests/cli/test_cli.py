@@ -289,3 +289,16 @@ def test_doctor_prints_whole_paths_and_one_line_for_each_tool() -> None:
             (line,) = [line for line in shown.splitlines() if line.endswith(tool["path"])]
             assert line.startswith(tool["name"])
             assert tool["version"] in line
+
+
+def test_ctrl_c_is_said() -> None:
+    """Typer ends the process without a word."""
+    code = (
+        "import rtl_agent.cli.main as main\n"
+        "def interrupted(*_, **__): raise KeyboardInterrupt\n"
+        "main.console.chosen = interrupted\n"
+        "import sys; sys.argv = ['rtl-agent', 'problems', 'list']\n"
+        "main.run()\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stderr.strip()) == (130, "error: interrupted")

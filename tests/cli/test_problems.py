@@ -23,6 +23,16 @@ def test_a_list_in_a_pipe_has_a_full_line_for_each_problem() -> None:
     assert len(lines) == 2 + len(load_problems("bundled"))
 
 
+def test_show_in_a_pipe_has_the_text_as_it_is() -> None:
+    shown = rtl_agent("problems", "show", "rtl_crc_0001").stdout
+    (problem,) = (one for one in load_problems("bundled") if one.id == "rtl_crc_0001")
+    assert problem.prompt in shown
+    assert problem.context
+    for path, text in problem.context.items():
+        assert path in shown
+        assert text.rstrip() in shown
+
+
 def test_show_takes_the_problems_where_its_siblings_do(tmp_path: Path) -> None:
     problem = load_problems("generated:mux,count=1")[0]
     file = tmp_path / "set.jsonl"

@@ -124,3 +124,21 @@ async def test_a_fault_of_ours_is_no_reward(live: Grader, counter: Problem) -> N
     session = RefineSession(replace(counter, needs=Needs.COMMERCIAL), config, (), live)
     with pytest.raises(EpisodeFailed, match="needs Cadence"):
         await session.take(Turn(BROKEN))
+
+
+async def test_the_conversation_has_every_turn_in_its_parts_and_what_was_shown(live: Grader, counter: Problem) -> None:
+    builder = ProblemGroupBuilder(counter, 1, "rtl-agent/student", "rtl_agent", EpisodeConfig(REFINE, system="default"))
+    (env,) = await builder.make_envs()
+    observation, stop = await env.initial_observation()
+    encode = builder.renderer.tokenizer.encode
+    asked = env.conversation
+    assert (asked.messages, asked.turns, asked.tokens) == (builder.prompt().messages, (), tuple(observation.to_ints()))
+    first = await env.step([*encode(BROKEN), *stop], extra={"stop_reason": "stop"})
+    await env.step(encode(right(counter)), extra={"stop_reason": "length"})
+    said = env.conversation
+    assert [[part.text.decode() for part in turn.written.parts] for turn in said.turns] == [[BROKEN], [right(counter)]]
+    assert [turn.cut_off for turn in said.turns] == [False, True]
+    assert [turn.written.end is None for turn in said.turns] == [False, True]
+    (shown,) = said.turns[0].results
+    assert "It does not compile." in shown.text
+    assert said.tokens == (*first.next_observation.to_ints(), *encode(right(counter)))

@@ -63,7 +63,7 @@ def test_epochs_and_seeds_have_orders_of_their_own() -> None:
 
 
 def test_an_empty_dataset_says_so() -> None:
-    with pytest.raises(NoTasks, match="no problem is left"):
+    with pytest.raises(NoTasks, match="no problems are left"):
         TaskSampler((), 4)
 
 

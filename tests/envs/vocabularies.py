@@ -64,6 +64,16 @@ def gpt_oss() -> AnyTokenizer:
     return _fast(tokenizer, "<|return|>")
 
 
+@cache
+def llama3_markup() -> AnyTokenizer:
+    """Llama 3's markers over Qwen's ranks: its own vocabulary is in no package that is installed."""
+    tokenizer = byte_level(package_file("dashscope", "resources/qwen.tiktoken"), _QWEN_PIECES)
+    names = ["<|begin_of_text|>", "<|end_of_text|>", "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>"]
+    tokenizer.add_special_tokens([AddedToken(text, special=True, normalized=False) for text in names])
+    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token=names[0], eos_token="<|eot_id|>")
+    return cast(AnyTokenizer, fast)
+
+
 def _fast(tokenizer: Tokenizer, end: str) -> AnyTokenizer:
     fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token=end, pad_token="<|endoftext|>")
     return cast(AnyTokenizer, fast)  # the cookbook's name for both kinds stands, for type checkers, for the slow one

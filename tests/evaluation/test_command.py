@@ -61,6 +61,8 @@ def test_eval_prints_a_table_and_goes_on_by_itself(
     assert "pass@2" in first.stdout
     assert "100.0% (51% to 100%)" in first.stdout
     assert "cid004" in first.stdout
+    (whole,) = (line for line in first.stdout.splitlines() if line.startswith("all "))
+    assert whole.split()[-1] == "1.400", "a row is one line in a pipe"
     (result,) = (tmp_path / "evals").glob("*.json")
     assert json.loads(result.read_text())["summary"]["passed"] == 8
     again = rtl_agent(*words, "--samples", "2", "--json")

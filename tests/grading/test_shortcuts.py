@@ -181,6 +181,128 @@ async def test_the_shortened_loop_of_cocotb_does_what_the_original_does(
     assert fast.tests == exact.tests
 
 
+_WIDE = """
+module dut(input a, output y);
+  logic [7:0] byte_in, up; logic [0:3] rising; logic [63:0] wide; logic [1:0][3:0] packed_array; logic z, one;
+  logic [7:0] memory [0:3]; logic signed [7:0] low; localparam CONST = 5;
+  assign up = byte_in + 1; assign y = ~a;
+  initial begin one = 1; z = 1'bz; low = -3; wide = 64'h8000_0000_0000_0001; end
+  initial begin rising = 4'b01x1; memory[1] = 8'h7f; packed_array = 8'b1010_01zx; end
+  if (1) begin : inner
+    logic [2:0] deep = 3'd6;
+  end
+endmodule
+"""
+_VALUES = """
+import cocotb, operator
+from cocotb.triggers import FallingEdge, First, ReadOnly, RisingEdge, Timer
+
+def tried(act):
+    try:
+        return repr(act())
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+
+def looked_at(value):
+    found = [repr(value), str(value), tried(lambda: int(value)), tried(lambda: len(value)), tried(lambda: bool(value)),
+             tried(lambda: list(value)), tried(lambda: value[0]), tried(lambda: value[2:1]), tried(lambda: hex(value)),
+             tried(lambda: hash(value)), tried(lambda: value.is_resolvable), tried(lambda: value.to_unsigned()),
+             tried(lambda: value.to_signed()), tried(lambda: value.range), tried(lambda: value.integer),
+             tried(lambda: [value == other for other in (0, 1, True, 5, "1", "01X1", "01x1", value, [1], None, 1.0)]),
+             tried(lambda: value != 3), tried(lambda: value + 1), tried(lambda: value & 1),
+             tried(lambda: range(9)[value])]
+    return found
+
+def changed(value):
+    value[0] = 1
+    after = looked_at(value)
+    value[:] = "1" * len(value)
+    return after + looked_at(value)
+
+NAMES = ("a", "y", "byte_in", "up", "rising", "wide", "packed_array", "z", "one", "low", "CONST")
+
+@cocotb.test()
+async def read(dut):
+    await Timer(1, UNIT="ns")
+    said = [looked_at(getattr(dut, name).value) for name in NAMES]
+    said += [tried(lambda: changed(getattr(dut, name).value)) for name in NAMES]
+    said += [looked_at(dut.inner.deep.value), tried(lambda: dut.memory[1].value), tried(lambda: dut.memory.value)]
+    said.append(tried(lambda: dut.nothing))
+    for number, part in enumerate(said):
+        for piece in part if isinstance(part, list) else [part]:
+            dut._log.info(piece)
+    import zlib
+    assert False, str(zlib.crc32(repr(said).encode())) + repr(said)[:3000]
+
+@cocotb.test()
+async def write(dut):
+    said = []
+    for name in NAMES:
+        for value in (0, 1, True, -1, -128, -129, 5, 255, 256, 2**40, 2**64, -2**63, "1", "01xz", "x", 1.0, None):
+            signal = getattr(dut, name)
+            said.append(tried(lambda: setattr(signal, "value", value)))
+            said.append(tried(lambda: signal.set(value)) if hasattr(signal, "set") else "")
+            await Timer(1, UNIT="ns")
+            said.append((name, value, str(signal.value), str(dut.up.value)))
+    said.append(tried(lambda: setattr(dut, "a", 1)))
+    dut.byte_in.value = 9
+    dut.byte_in.value = 10
+    said.append(str(dut.byte_in.value))
+    await ReadOnly()
+    said.append(str(dut.byte_in.value))
+    said.append(tried(lambda: setattr(dut.byte_in, "value", 3)))
+    await Timer(1, UNIT="ns")
+    import zlib
+    assert False, str(zlib.crc32(repr(said).encode())) + repr(said)[:3000]
+
+@cocotb.test()
+async def children(dut):
+    before = dut.one, dut.inner, dut.inner.deep
+    said = [hasattr(dut, "one"), hasattr(dut, "two"), dut.one is dut.one]
+    names = sorted(child._name for child in dut)
+    said += [names, dut.one == before[0], dut.one is before[0], dut.inner.deep is before[2]]
+    said.append(sorted(set(NAMES) & set(dir(dut))))
+    dut.one.value = 0
+    said.append(await First(FallingEdge(dut.one), FallingEdge(before[0])) is not None)
+    assert False, repr(said)
+"""
+
+
+@pytest.mark.parametrize(("version", "unit"), [(CocotbVersion.V2, "unit"), (CocotbVersion.V1, "units")])
+async def test_values_are_what_they_are_in_the_original(
+    version: CocotbVersion, unit: str, graders: dict[SimulationMode, Grader]
+) -> None:
+    """Read, compared, converted, changed, written, of every kind of signal: a checksum of it all, and its beginning."""
+    problem = plain(checks=_VALUES.replace("UNIT", unit))
+    problem = replace(problem, harness=replace(problem.harness, cocotb_version=version))
+    submission = submit(problem, {"rtl/dut.sv": _WIDE})
+    exact, fast = [
+        await graders[path].grade(problem, submission) for path in (SimulationMode.EXACT, SimulationMode.FAST)
+    ]
+    assert len([test for test in exact.tests if test.item]) == 3, exact.log
+    assert fast.path == "fast"
+    assert fast.tests == exact.tests
+
+
+@pytest.mark.parametrize("version", [CocotbVersion.V2, CocotbVersion.V1])
+async def test_what_cocotb_reads_from_the_environment_when_it_is_imported_counts(
+    version: CocotbVersion, graders: dict[SimulationMode, Grader]
+) -> None:
+    checks = (
+        "import cocotb\nfrom cocotb.triggers import Timer\n@cocotb.test()\nasync def reads(dut):\n"
+        "    await Timer(1)\n    assert False, str(int(dut.u.value)) + str(getattr(cocotb, 'LANGUAGE', None))\n"
+    )
+    problem = plain("def test_dut():\n    run(extra_env={'COCOTB_RESOLVE_X': 'ZEROS'})\n", checks)
+    problem = replace(problem, harness=replace(problem.harness, cocotb_version=version))
+    unknown = "module dut(input a, output y);\n  assign y = a;\n  logic [1:0] u = 2'b1x;\nendmodule\n"
+    exact, fast = [
+        await graders[path].grade(problem, submit(problem, {"rtl/dut.sv": unknown}))
+        for path in (SimulationMode.EXACT, SimulationMode.FAST)
+    ]
+    assert "2" in "".join(exact.reasons), exact.reasons
+    assert fast.tests == exact.tests
+
+
 _COMPILES = """
 import os, subprocess
 def compiled(text, *options, **more):

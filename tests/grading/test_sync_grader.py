@@ -1,13 +1,12 @@
 """One grader for any thread and any event loop."""
 
 import asyncio
-import doctest
 import threading
 from collections.abc import Iterator
 
 import pytest
 
-from rtl_agent.grading import Outcome, SyncGrader, submit, sync_grader
+from rtl_agent.grading import Outcome, SyncGrader, submit
 from rtl_agent.problems import Problem
 
 ARBITER = "rtl_fixed_priority_arbiter_0002"
@@ -75,7 +74,3 @@ def test_a_closed_one_says_so(bundled: dict[str, Problem]) -> None:
     grader.close()
     with pytest.raises(RuntimeError, match="the grader is closed"):
         grader.grade_reply(bundled[ARBITER], "text")
-
-
-def test_the_example_of_its_docstring() -> None:
-    assert doctest.testmod(sync_grader).failed == 0

@@ -118,7 +118,7 @@ def test_generated_problems_are_those_that_evaluations_ask() -> None:
         ("bundeld", "does not exist (did you mean bundled?)"),
         ("generated:conter", "there is no family 'conter' (did you mean counter or"),
         ("generated:seed=x", "seed=x should be a number"),
-        ("generated:size=3", "size is none of seed, count and split"),
+        ("generated:size=3", "size is not one of seed, count and split"),
         ("generated:split=test", "should be train or held-out"),
         ("bundled:alu", "takes no argument"),
     ],

@@ -18,9 +18,10 @@ def compare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    monkeypatch.setattr(module, "RESULTS", tmp_path)
-    monkeypatch.setattr(module, "PAGE", tmp_path / "page.md")
-    module.PAGE.write_text(f"Before.\n{module.BEGIN}\nold\n{module.END}\nAfter.\n")
+    monkeypatch.setattr(module, "ROOT", tmp_path)
+    study = module.STUDIES["comparison"]
+    study.results.mkdir(parents=True)
+    study.page.write_text(f"Before.\n{module.BEGIN}\nold\n{module.END}\nAfter.\n")
     return module
 
 
@@ -32,7 +33,8 @@ def result(method: str, seed: int, passed: float, points: list[tuple[float, floa
 
 def keep(compare: ModuleType, *results: dict[str, Any]) -> None:
     for one in results:
-        (compare.RESULTS / f"{one['method']}-{one['seed']}.json").write_text(json.dumps(one))
+        file = compare.STUDIES["comparison"].results / f"{one['method']}-{one['seed']}.json"
+        file.write_text(json.dumps(one))
 
 
 def test_the_table_has_mean_and_spread_and_what_was_reached_at_equal_cost(compare: ModuleType) -> None:
@@ -43,8 +45,9 @@ def test_the_table_has_mean_and_spread_and_what_was_reached_at_equal_cost(compar
         result("reverse", 0, 0.9, [(0, 0, 0.0), (200, 2000, 1.0)]),
         result("supervised", 0, 0.9, [(0, 0, 0.0), (40, 0, 0.9)]),
     )
-    compare.write()
-    page = compare.PAGE.read_text()
+    study = compare.STUDIES["comparison"]
+    compare.write(study)
+    page = study.page.read_text()
     assert page.startswith("Before.\n")
     assert page.endswith("\nAfter.\n")
     assert "old" not in page
@@ -56,13 +59,13 @@ def test_the_table_has_mean_and_spread_and_what_was_reached_at_equal_cost(compar
         "-",
         "-",
     ]  # it ended before, samples none
-    assert (compare.RESULTS / "by_cpu.png").is_file()
+    assert (study.results / "by_cpu.png").is_file()
 
 
 def test_every_method_of_the_comparison_is_a_run_that_can_be_started(compare: ModuleType) -> None:
     from rtl_agent.training.parse import parse
 
-    for method in compare.METHODS:
+    for method in (*compare.METHODS, *compare.TEACHERS):
         config = parse(method.mode, [*compare.COMMON, *method.words])
         answers = config.optim.batch_size * (1 if method.mode == "supervised" else config.optim.group_size)
         assert answers == 16, method.name

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tinker_cookbook.tokenizer_utils import Tokenizer
 
+from rtl_agent.byte_vocabulary import ByteVocabulary
 from rtl_agent.envs.tokenizers import tokenizer_for
-from rtl_agent.teachers.alignment import Chunk, Covering, align, chunk_scores
-from rtl_agent.teachers.byte_vocabulary import ByteVocabulary
+from rtl_agent.teachers.alignment import Chunk, Covering, align, align_ends, chunk_scores
 from tests.envs.vocabularies import gpt_oss, qwen3
 
 ROOT = Path(__file__).parents[2]
@@ -108,10 +108,16 @@ def test_a_marker_is_not_text() -> None:
         vocabulary("qwen3").pieces([marker])
 
 
-def test_tokens_are_found_by_how_they_begin() -> None:
-    found = vocabulary("own").starting_with(b"assi")
-    assert found
-    assert all(vocabulary("own")[token].startswith(b"assi") for token in found)
+def test_pretokens_end_where_a_tokenizer_cuts_before_it_merges() -> None:
+    text = "assign größe = 16;\n".encode()
+    assert vocabulary("qwen3").pretoken_ends(text) == {6, 14, 16, 17, 18, 19, 21}
+    assert vocabulary("qwen3").pretoken_ends(b"half \xc3") is None
+
+
+def test_a_place_inside_an_escape_is_no_boundary() -> None:
+    """The text is a line break and `x`; the student wrote `\\`, `n`, `x`, the teacher two tokens."""
+    assert align_ends([None, 1, 2], [1, 2]) == [Chunk((0, 2), (0, 1), (0, 1)), Chunk((2, 3), (1, 2), (1, 2))]
+    assert align_ends([1, None], [1]) == [Chunk((0, 1), (0, 1), (0, 1))]
 
 
 def test_how_far_apart_two_vocabularies_are_on_verilog() -> None:
@@ -136,7 +142,6 @@ def test_the_split_of_a_chunk_is_that_of_the_worked_example() -> None:
     covering = Covering(
         student=[b"f", b"write"],
         teacher=[b"fwrite"],
-        starting_with=lambda prefix: [at for at, word in enumerate(words) if word.startswith(prefix)],
         bytes_of=lambda token: words[token],
         encode=lambda text: [b"f", text[1:]] if len(text) > 1 else [b"f"],
     )
@@ -159,12 +164,11 @@ def test_a_split_adds_up_to_the_chunk_whatever_the_teacher_told(
     covering = Covering(
         student,
         teacher,
-        lambda prefix: [at for at, word in enumerate(words) if word.startswith(prefix)],
         lambda token: words[token],
         lambda text: [bytes([byte]) for byte in text],
     )
     chunks = align(student, teacher)
     for chunk, score in zip(chunks, chunk_scores(chunks, scores), strict=True):
-        split = covering.split(chunk, scores, lambda position: told)
+        split = covering.split(chunk, scores[slice(*chunk.teacher)], lambda position: told)
         assert len(split) == chunk.student[1] - chunk.student[0]
         assert math.isclose(math.fsum(split), score, abs_tol=1e-9)

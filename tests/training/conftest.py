@@ -20,6 +20,7 @@ from rtl_agent.training.parse import parse
 from rtl_agent.training.start import start
 
 RunIn = Callable[..., Path]
+SECOND_TEACHER = "rtl-agent/teacher-2"  # reads other tokens
 SURE = 1.0  # nats per answer at which teaching stops: about a third of the answers are right then
 
 RUNNER = """\
@@ -94,7 +95,7 @@ def gates(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
     """One server for all runs of a test process: starting one takes seconds."""
     state = tmp_path_factory.mktemp("state")
-    with connect("embedded", models=[STUDENT, TEACHER], state=state) as connection:
+    with connect("embedded", models=[STUDENT, TEACHER, SECOND_TEACHER], state=state) as connection:
         yield connection
 
 
@@ -138,6 +139,7 @@ def run_in(server: Connection, gates: Path, tmp_path: Path, monkeypatch: pytest.
     def run(mode: Mode, *words: str) -> Path:
         where = [f"backend={server.base_url}", f"cvdp_jsonl_path={gates}", f"log_path={tmp_path / 'run'}"]
         small = ["batch_size=3", "group_size=2", "max_tokens=48", "max_steps=2", "eval_every=1", "split_seed=0"]
+        small += ["preflight_problems=0"] if mode == "distill" else []
         config = parse(mode, ["preset=embedded", *where, *small, *words])
         return start(config, Console(file=io.StringIO()))
 

@@ -6,7 +6,7 @@ import pytest
 
 from rtl_agent.runs import RunRecord
 from rtl_agent.training.criteria import criteria, is_rising, parts_of
-from rtl_agent.training.exam import ExamResult
+from rtl_agent.training.evaluate import ExamResult
 
 
 def result(passed: float, reward: float, form: float = 1.0) -> dict[str, dict[str, ExamResult]]:

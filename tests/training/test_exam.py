@@ -5,9 +5,9 @@ import json
 import pytest
 
 from rtl_agent.training.errors import BadConfig
-from rtl_agent.training.exam import results
+from rtl_agent.training.evaluate import results
 from rtl_agent.training.parse import parse
-from rtl_agent.training.sources import exam_sets, problem_sets
+from rtl_agent.training.tasks import exam_sets, problem_sets
 from tests.training.conftest import RunIn
 
 SMALL = ("cvdp_jsonl_path=generated", "generated_problems=12", "problems=gray,parity", "eval_problems=2")

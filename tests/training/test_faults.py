@@ -18,11 +18,13 @@ from rtl_agent.grading import Grade, Grader
 from rtl_agent.grading.executors import GradeJob, LocalExecutor
 from rtl_agent.grading.job import error_grade
 from rtl_agent.problems import load_problems
-from rtl_agent.teachers import SameTokensTeacher
+from rtl_agent.teachers import SAME_TOKENS, TEACHERS, TeacherSetup, TinkerScorer
+from rtl_agent.training.advisor import Advisor
 from rtl_agent.training.config import STUDENT, TEACHER
 from rtl_agent.training.errors import BackendGone, BadConfig, LossNotFinite, TrainingError
 from rtl_agent.training.objective import Objective, training_batch
 from rtl_agent.training.parse import parse
+from rtl_agent.training.readers import Verbatim
 from rtl_agent.training.rollouts import play_group
 from rtl_agent.training.start import start
 from tests.training.conftest import RunIn
@@ -44,7 +46,9 @@ async def test_a_group_that_cannot_be_graded_leaves_with_all_that_belongs_to_it(
 ) -> None:
     student = await server.service.create_training_client_from_state_async(taught)
     policy = Policy(await student.save_weights_and_get_sampling_client_async(), 48, 1.0, 7)
-    teacher = SameTokensTeacher(await server.service.create_sampling_client_async(base_model=TEACHER), TEACHER)
+    client = await server.service.create_sampling_client_async(base_model=TEACHER)
+    teacher = TEACHERS[SAME_TOKENS](TeacherSetup(TinkerScorer(client, TEACHER)))
+    advisor = Advisor(lambda client: teacher, Verbatim())
     executor = NeverGrades(jobs=1, timeout_seconds=60)
     groups = []
     try:
@@ -52,7 +56,7 @@ async def test_a_group_that_cannot_be_graded_leaves_with_all_that_belongs_to_it(
             with live_grader(grader):
                 for problem in load_problems(str(gates)):
                     builder = ProblemGroupBuilder(problem, GROUP, STUDENT, "rtl_agent")
-                    groups.append(await play_group(builder, policy, teacher))
+                    groups.append(await play_group(builder, policy, advisor))
     finally:
         await executor.aclose()
     by_name = {group.problem.id: group for group in groups}

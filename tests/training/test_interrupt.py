@@ -52,16 +52,53 @@ def test_nothing_new_is_begun_after_a_request() -> None:
     asyncio.run(run())
 
 
+SLOWER = [(signal.SIGTERM, 2, 0.04), (signal.SIGINT, 3, 0.08)]
+
+
 @pytest.mark.parametrize(
-    ("number", "after", "later"), [(signal.SIGINT, 1, 0.0), (signal.SIGTERM, 2, 0.04), (signal.SIGINT, 3, 0.08)]
+    "stops",
+    [
+        pytest.param([(signal.SIGINT, 1, 0.0), (signal.SIGTERM, 2, 0.04)], id="twice"),
+        *[pytest.param([stop], marks=pytest.mark.slow) for stop in SLOWER],
+    ],
 )
 def test_a_stopped_run_ends_as_one_that_never_was(
-    gates: Path, tmp_path: Path, number: signal.Signals, after: int, later: float
+    gates: Path, tmp_path: Path, stops: list[tuple[signal.Signals, int, float]]
 ) -> None:
+    """Each stop: the signal, after how many steps it comes, and how much later."""
     run = tmp_path / "stopped"
-    words = [f"cvdp_jsonl_path={gates}", f"log_path={run}", *OPTIONS, "save_every=0"]
+    command = ["train", "distill", f"cvdp_jsonl_path={gates}", f"log_path={run}", *OPTIONS, "save_every=0"]
+    for number, after, later in stops:
+        said = stopped([*command, "max_steps=500"], run, number, after, later)
+        assert "Traceback" not in said
+        assert "a checkpoint is saved" in said
+        done = len(metrics(run))
+        saved = (run / "checkpoints.jsonl").read_text().splitlines()
+        assert f'"step": {done}' in saved[-1]
+        last = said.strip().splitlines()[-1]
+        assert f"stopped after {done} of 500 steps. Resume at step {done} with: " in last
+        rtl_agent, *command = shlex.split(last.partition("with: ")[2])
+        assert [rtl_agent, *command] == ["rtl-agent", "train", "resume", str(run)]
+    steps = done + 2
+    again = subprocess.run(
+        [sys.executable, "-m", "rtl_agent.cli.main", *command, f"max_steps={steps}"],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+        env=ENVIRONMENT,
+    )
+    assert again.returncode == 0, again.stderr
+    assert f"resuming at step {done} of {steps}" in again.stderr
+    finish(gates, tmp_path / "unbroken", steps)
+    assert comparable(run) == comparable(tmp_path / "unbroken")
+    assert weights(run, steps) == weights(tmp_path / "unbroken", steps)
+
+
+def stopped(command: list[str], run: Path, number: signal.Signals, after: int, later: float) -> str:
+    """What it said on its way out."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "rtl_agent.cli.main", "train", "distill", *words, "max_steps=500"],
+        [sys.executable, "-m", "rtl_agent.cli.main", *command],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
@@ -74,26 +111,4 @@ def test_a_stopped_run_ends_as_one_that_never_was(
     process.send_signal(number)
     said = process.communicate(timeout=300)[1]
     assert process.returncode == 130, said
-    assert "Traceback" not in said
-    assert "a checkpoint is saved" in said
-    done = len(metrics(run))
-    saved = (run / "checkpoints.jsonl").read_text().splitlines()
-    assert f'"step": {done}' in saved[-1]
-    last = said.strip().splitlines()[-1]
-    assert f"stopped after {done} of 500 steps. Resume at step {done} with: " in last
-    command = shlex.split(last.partition("with: ")[2])
-    assert command == ["rtl-agent", "train", "resume", str(run)]
-    steps = done + 2
-    again = subprocess.run(
-        [sys.executable, "-m", "rtl_agent.cli.main", *command[1:], f"max_steps={steps}"],
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-        env=ENVIRONMENT,
-    )
-    assert again.returncode == 0, again.stderr
-    assert f"resuming at step {done} of {steps}" in again.stderr
-    finish(gates, tmp_path / "unbroken", steps)
-    assert comparable(run) == comparable(tmp_path / "unbroken")
-    assert weights(run, steps) == weights(tmp_path / "unbroken", steps)
+    return said

@@ -8,7 +8,7 @@ from rtl_agent.problems import Kind
 from rtl_agent.problems.generate import HELD_OUT_WHOLE
 from rtl_agent.training.errors import BadConfig
 from rtl_agent.training.parse import parse
-from rtl_agent.training.sources import problem_sets
+from rtl_agent.training.tasks import problem_sets
 
 GENERATED = ["cvdp_jsonl_path=generated", "generated_problems=24", "eval_problems=12"]
 

@@ -1,13 +1,12 @@
 """The conformance suite of teachers: the usual one passes it, also with its likeliest tokens, a wrong one does not."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pytest
 
 from rtl_agent.backends.connect import Connection
 from rtl_agent.envs.tokenizers import tokenizer_for
-from rtl_agent.teachers import TEACHERS, Advice, SameTokensTeacher
+from rtl_agent.teachers import SAME_TOKENS, TEACHERS, Advice, Reading, TeacherSetup, TinkerScorer
 from rtl_agent.teachers.checks import check_teacher
 from rtl_agent.training.config import TEACHER
 from tests.training.conftest import answer
@@ -18,7 +17,8 @@ TOKENS = tokenizer_for(TEACHER).encode(answer("a & b"))
 @pytest.mark.parametrize("topk", [0, 4])
 async def test_the_usual_teacher_conforms(topk: int, server: Connection) -> None:
     client = await server.service.create_sampling_client_async(base_model=TEACHER)
-    assert await check_teacher(TEACHERS["same-tokens"](client, TEACHER, topk), TOKENS) == []
+    teacher = TEACHERS[SAME_TOKENS](TeacherSetup(TinkerScorer(client, TEACHER), topk))
+    assert await check_teacher(teacher, TOKENS) == []
 
 
 @dataclass(frozen=True)
@@ -27,15 +27,11 @@ class LooksAhead:
 
     name: str = "wrong"
 
-    async def advise(self, tokens: Sequence[int]) -> Advice:
-        return Advice((0.0, *[-1.0 / len(tokens)] * (len(tokens) - 2)))
+    async def advise(self, reading: Reading) -> Advice:
+        return Advice((None, *[-1.0 / reading.length] * (reading.length - 2)))
 
 
 async def test_a_teacher_that_breaks_the_contract_is_told_how() -> None:
     faults = await check_teacher(LooksAhead(), TOKENS)
     found = {fault.partition(":")[0] for fault in faults}
-    assert found == {"advises_on_every_token", "looks_back_only"}
-
-
-def test_a_teacher_says_who_it_is() -> None:
-    assert SameTokensTeacher(None, "me").name == "me"  # type: ignore[arg-type]
+    assert found == {"advises_on_every_token", "looks_back_only", "leaves_out_what_it_is_not_asked"}

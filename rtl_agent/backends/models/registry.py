@@ -16,21 +16,22 @@ from huggingface_hub import snapshot_download
 from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 
 from rtl_agent.backends.engine.contract import EngineError, UnknownModel
-from rtl_agent.backends.engine.qwen3.config import ModelConfig
+from rtl_agent.backends.engine.qwen3.config import Qwen3Config
 
 SHIPPED = Path(__file__).parent
 TOKENIZER = SHIPPED / "tokenizer"  # of every model that has none beside its weights
 
 # The vocabulary is the tokenizer's, filled in when the directory is made.
-_STUDENT = ModelConfig(
+_STUDENT = Qwen3Config(
     vocabulary=0, width=160, layers=3, feed_forward=384, heads=5, kv_heads=5, head_dim=32, context=4096
 )
-_TEACHER = ModelConfig(
+_TEACHER = Qwen3Config(
     vocabulary=0, width=224, layers=4, feed_forward=576, heads=7, kv_heads=7, head_dim=32, context=4096
 )
 CONFIGS = {
     "rtl-agent/student": _STUDENT,
     "rtl-agent/student-base": _STUDENT,
+    "rtl-agent/student-reader": _STUDENT,
     "rtl-agent/teacher": _TEACHER,
     "rtl-agent/agent": _TEACHER,
     "rtl-agent/teacher-2": _TEACHER,
@@ -38,7 +39,7 @@ CONFIGS = {
 OWN = tuple(name for name in CONFIGS if (SHIPPED / name.rpartition("/")[2] / "model.safetensors").is_file())
 
 
-def own_config(name: str) -> ModelConfig:
+def own_config(name: str) -> Qwen3Config:
     """The architecture of one of our own models, with the tokenizer's vocabulary."""
     return _complete(CONFIGS[name], own_tokenizer(name))
 
@@ -81,7 +82,7 @@ def _own(name: str) -> Path:
     return directory
 
 
-def _complete(config: ModelConfig, tokenizer: Path) -> ModelConfig:
+def _complete(config: Qwen3Config, tokenizer: Path) -> Qwen3Config:
     try:
         vocabulary = json.loads((tokenizer / "tokenizer.json").read_text(encoding="utf-8"))
         ending = json.loads((tokenizer / "tokenizer_config.json").read_text(encoding="utf-8"))["eos_token"]
@@ -92,7 +93,7 @@ def _complete(config: ModelConfig, tokenizer: Path) -> ModelConfig:
     return replace(config, vocabulary=max(ids) + 1, end_tokens=frozenset({added[ending]}))
 
 
-def _assemble(directory: Path, config: ModelConfig, files: list[Path]) -> None:
+def _assemble(directory: Path, config: Qwen3Config, files: list[Path]) -> None:
     """Beside it first: two processes may do this at the same time, and either may be killed."""
     beside = directory.with_name(f"{directory.name}.{secrets.token_hex(6)}.partial")
     try:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from aiohttp import web
 
 from rtl_agent.backends.server import requests
-from rtl_agent.backends.server.checkpoint_store import Address, Checkpoint, RunRecord, parse
+from rtl_agent.backends.server.checkpoint_store import Address, StoredCheckpoint, StoredRun, parse
 from rtl_agent.backends.server.errors import bad_request, not_found
 from rtl_agent.backends.server.http import Handler, content
 from rtl_agent.backends.server.requests import read
@@ -84,14 +84,14 @@ class CheckpointRoutes:
         self._checkpoints.set_ttl(_address(request), read(await request.read(), requests.SetTtl).ttl_seconds)
         return content({})
 
-    def _record(self, run_id: str) -> RunRecord:
+    def _record(self, run_id: str) -> StoredRun:
         if run := self._service.runs.get(run_id):
             return run.record
         if record := self._checkpoints.record(run_id):
             return record
         raise not_found(f"this server has no training run {run_id}")
 
-    def _run(self, record: RunRecord) -> dict[str, object]:
+    def _run(self, record: StoredRun) -> dict[str, object]:
         checkpoints = self._checkpoints.of_run(record.run)
         last = {kind: _listed([c for c in checkpoints if c.address.kind == kind][:1]) for kind in TYPES}
         return {
@@ -120,7 +120,7 @@ def _page(request: web.Request) -> tuple[int, int]:
     return max(offset, 0), min(max(limit, 0), 1000)
 
 
-def _listed(checkpoints: Sequence[Checkpoint]) -> list[dict[str, object]]:
+def _listed(checkpoints: Sequence[StoredCheckpoint]) -> list[dict[str, object]]:
     return [
         {
             "checkpoint_id": f"{checkpoint.address.kind}/{checkpoint.address.name}",

@@ -29,7 +29,7 @@ CURRENT = "current.json"
 
 
 @dataclass(frozen=True)
-class RunRecord:
+class StoredRun:
     """What has to be known to train on from a checkpoint."""
 
     run: str
@@ -51,7 +51,7 @@ class Address:
 
 
 @dataclass(frozen=True)
-class Checkpoint:
+class StoredCheckpoint:
     address: Address
     version: str
     time: str
@@ -88,7 +88,7 @@ class CheckpointStore:
 
     def write(
         self,
-        record: RunRecord,
+        record: StoredRun,
         where: Address,
         save: Callable[[Path], None],
         *,
@@ -118,18 +118,18 @@ class CheckpointStore:
             if old.is_dir() and old.name != version:
                 shutil.rmtree(old, ignore_errors=True)
 
-    def find(self, where: Address) -> Checkpoint:
+    def find(self, where: Address) -> StoredCheckpoint:
         try:
             fields = json.loads((self._folder(where) / CURRENT).read_text())
         except FileNotFoundError:
             raise UnknownModel(f"there is no checkpoint {where.path} on this server") from None
-        return Checkpoint(where, **fields)
+        return StoredCheckpoint(where, **fields)
 
     def directory(self, where: Address) -> Path:
         """Where the engine finds it."""
         return self._folder(where) / self.find(where).version
 
-    def record(self, run: str) -> RunRecord | None:
+    def record(self, run: str) -> StoredRun | None:
         """Of a run that has saved something."""
         if not RUN.fullmatch(run):
             return None
@@ -137,18 +137,18 @@ class CheckpointStore:
             fields = json.loads((self._state / run / "run.json").read_text())
         except FileNotFoundError:
             return None
-        return RunRecord(**(fields | {"lora": Lora(**fields["lora"])}))
+        return StoredRun(**(fields | {"lora": Lora(**fields["lora"])}))
 
-    def runs(self) -> list[RunRecord]:
+    def runs(self) -> list[StoredRun]:
         """The newest first."""
         found = [self.record(folder.name) for folder in self._state.iterdir() if folder.is_dir()]
         return sorted((record for record in found if record), key=lambda record: record.time, reverse=True)
 
-    def of_run(self, run: str) -> list[Checkpoint]:
+    def of_run(self, run: str) -> list[StoredCheckpoint]:
         """The newest first."""
         return sorted(self._of_run(run), key=lambda checkpoint: checkpoint.time, reverse=True)
 
-    def _of_run(self, run: str) -> Iterator[Checkpoint]:
+    def _of_run(self, run: str) -> Iterator[StoredCheckpoint]:
         for kind in KINDS:
             for current in (self._state / run / kind).glob(f"*/{CURRENT}"):
                 yield self.find(Address(run, kind, current.parent.name))

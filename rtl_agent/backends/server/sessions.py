@@ -15,7 +15,7 @@ SILENT_SECONDS = 300.0  # the SDK sends a heartbeat every 10 s
 
 
 @dataclass(eq=False)
-class Session:
+class ClientSession:
     id: str
     user_metadata: Mapping[str, str] | None = None
     display_name: str | None = None
@@ -24,16 +24,16 @@ class Session:
 
 class Sessions:
     def __init__(self, silent_seconds: float = SILENT_SECONDS) -> None:
-        self._sessions: dict[str, Session] = {}
+        self._sessions: dict[str, ClientSession] = {}
         self._finished: set[str] = set()
         self._silent_seconds = silent_seconds
 
-    def create(self, user_metadata: Mapping[str, str] | None, display_name: str | None) -> Session:
-        session = Session(str(uuid.uuid4()), user_metadata, display_name)
+    def create(self, user_metadata: Mapping[str, str] | None, display_name: str | None) -> ClientSession:
+        session = ClientSession(str(uuid.uuid4()), user_metadata, display_name)
         self._sessions[session.id] = session
         return session
 
-    def hear(self, session_id: str) -> Session:
+    def hear(self, session_id: str) -> ClientSession:
         """The session, known to be alive now."""
         if session_id in self._finished:
             raise RequestError(410, f"session {session_id} has ended: its client closed it or was silent for too long")

@@ -13,7 +13,7 @@ from tinker.proto import tinker_public_pb2 as pb
 
 from rtl_agent.backends.engine.contract import Adam, EngineError, Lora, LossName, ModelInfo, Snapshot, TrainedModel
 from rtl_agent.backends.server import tensors
-from rtl_agent.backends.server.checkpoint_store import CheckpointStore, Kind, RunRecord, address, parse
+from rtl_agent.backends.server.checkpoint_store import CheckpointStore, Kind, StoredRun, address, parse
 from rtl_agent.backends.server.errors import bad_request
 from rtl_agent.backends.server.futures import Payload, json_payload
 from rtl_agent.backends.server.requests import AdamFields, LoadWeights, SaveWeights
@@ -124,8 +124,8 @@ class TrainingRun:
     started: str
 
     @property
-    def record(self) -> RunRecord:
-        return RunRecord(self.id, self.info.name, self.lora, self.user_metadata, self.started)
+    def record(self) -> StoredRun:
+        return StoredRun(self.id, self.info.name, self.lora, self.user_metadata, self.started)
 
     def forward_backward(self, request: pb.ForwardBackwardRequest) -> Payload:
         if request.loss_fn not in LOSSES:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from tinker_cookbook.tokenizer_utils import Tokenizer
 
+from rtl_agent.envs.conversation import Part, PartKind
 from rtl_agent.envs.dialects.dialect import CALLS_PER_TURN, Dialect
 from rtl_agent.envs.session import ToolCall, ToolResult, ToolSpec
 from rtl_agent.prompts import Message
@@ -162,8 +163,62 @@ def whatever_is_sampled_is_a_turn(examined: Examined) -> Iterator[str]:
                 yield f"{len(turn.calls)} calls were read from one turn"
             if not examined.dialect.follow(tokens, [ToolResult("execute_bash", turn.fault)]):
                 yield "nothing follows a turn"
+            parts = examined.dialect.read(tokens).parts
+            for ended in (True, False):
+                examined.dialect.write(parts, ended=ended, thinking=ended)
         except Exception as error:  # whatever a dialect raises is the fault that is looked for
             yield f"{type(error).__name__} for {tokens}: {error}"
+
+
+def finds_the_parts_of_a_turn(examined: Examined) -> Iterator[str]:
+    answer, call = (examined.dialect.read(tokens) for tokens in (examined.answer, examined.call))
+    if [part.text.strip() for part in answer.parts] != [ANSWER.encode()]:
+        yield f"the parts of the answer are {[part.text for part in answer.parts]}"
+    if answer.end != len(examined.answer) - 1:
+        yield f"the answer ends with token {answer.end} of {len(examined.answer)}"
+    values = [part for part in call.parts if part.kind is PartKind.ARGUMENT]
+    if [(part.name, part.argument, part.text) for part in values] != [("execute_bash", "command", COMMAND.encode())]:
+        yield f"the parts of the call are {[(part.kind.value, part.name, part.text) for part in call.parts]}"
+    for part in (*answer.parts, *call.parts):
+        begin, end = part.tokens
+        said = examined.decode((answer if part in answer.parts else call).tokens[begin:end])
+        places = [place for place in (part.start, *part.ends) if place is not None]
+        if len(part.ends) != end - begin or places != sorted(places) or places[-1] > len(part.text):
+            yield f"the tokens of {part} are not told"
+        elif not part.escaped and said.encode() != part.text[part.start : places[-1]]:
+            yield f"the tokens {begin} to {end} say {said!r}, not {part.text!r}"
+
+
+def writes_what_it_reads(examined: Examined) -> Iterator[str]:
+    """Parts that are written and read again are the same, and the turn is one of the dialect's."""
+    for name, tokens in (("answer", examined.answer), ("call", examined.call)):
+        parts = examined.dialect.read(tokens).parts
+        written = examined.dialect.write(parts, ended=True, thinking=True)
+        again = examined.dialect.read(written.tokens)
+        if [_said(part) for part in again.parts] != [_said(part) for part in parts]:
+            yield f"the {name} was written as {examined.decode(written.tokens)!r}"
+        if examined.dialect.parse(written.tokens) != examined.dialect.parse(tokens):
+            yield f"the {name} that was written is not the one that was read"
+        if again.end != written.end:
+            yield f"the end of the {name} that was written is token {written.end}, and {again.end} was read"
+
+
+def text_is_written_as_text(examined: Examined) -> Iterator[str]:
+    """What another model said is as hostile as what a command prints."""
+    plain = examined.control(_written(examined, "harmless"))
+    for hostile in HOSTILE:
+        if examined.control(_written(examined, hostile)) != plain:
+            yield f"text of another model wrote control tokens: {hostile!r}"
+
+
+def _written(examined: Examined, text: str) -> tuple[int, ...]:
+    data = text.encode("utf-8", "replace")
+    part = Part(PartKind.TEXT, data, (0, 1), (len(data),))
+    return examined.dialect.write([part], ended=True, thinking=True).tokens
+
+
+def _said(part: Part) -> tuple[PartKind, bytes, int, str, str]:
+    return part.kind, part.text, part.call, part.name, part.argument
 
 
 CHECKS: tuple[Check, ...] = (
@@ -176,4 +231,7 @@ CHECKS: tuple[Check, ...] = (
     shows_results_in_order,
     text_never_becomes_markup,
     whatever_is_sampled_is_a_turn,
+    finds_the_parts_of_a_turn,
+    writes_what_it_reads,
+    text_is_written_as_text,
 )

@@ -8,6 +8,7 @@ import tinker
 from tinker_cookbook.completers import StopCondition
 from tinker_cookbook.tokenizer_utils import Tokenizer
 
+from rtl_agent.envs.conversation import Part, WrittenTurn
 from rtl_agent.envs.session import ToolResult, ToolSpec, Turn
 from rtl_agent.prompts import Message
 
@@ -70,3 +71,13 @@ class Dialect(Protocol):
     def follow(self, sampled: Sequence[int], results: Sequence[ToolResult]) -> list[int]:
         """What to append after the sampled tokens: the end of the turn where it is missing, the results (a fault is one
         of them), and the header of the next turn."""
+
+    def read(self, sampled: Sequence[int]) -> WrittenTurn:
+        """Where in a sampled turn its parts are. Never an exception: tokens that say nothing are in no part."""
+
+    def write(self, parts: Sequence[Part], *, ended: bool, thinking: bool) -> WrittenTurn:
+        """The parts that another model said, as a turn of this one, which `first` or `follow` stand before.
+
+        Text is encoded apart from the markup around it. A part that this dialect has no place for, or cannot write with
+        the same bytes, is not among those of the result. Without `thinking`, thinking is left out.
+        """

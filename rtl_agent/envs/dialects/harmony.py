@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, cast
 
 import tinker
@@ -11,8 +12,11 @@ from tinker_cookbook.completers import StopCondition
 from tinker_cookbook.renderers import Message as RendererMessage
 from tinker_cookbook.renderers.base import RenderContext
 
+from rtl_agent.envs.conversation import Part, PartKind, WrittenTurn
+from rtl_agent.envs.dialects.calls import PartsOfCall, as_json, read_arguments, said_in_order
 from rtl_agent.envs.dialects.dialect import CALLS_PER_TURN, CUT_OFF, PlainText, sound
 from rtl_agent.envs.dialects.json_object import Unreadable, read_whole_object, shown
+from rtl_agent.envs.dialects.segments import Quoted, TokenBytes, TurnWriter
 from rtl_agent.envs.renderers import HarmonyRenderer
 from rtl_agent.envs.session import ToolCall, ToolResult, ToolSpec, Turn
 from rtl_agent.prompts import Message, as_dicts
@@ -30,6 +34,7 @@ class _Said:
     header: str
     body: str | None  # None: the header was not finished
     end: int | None  # the token that ended it; None: it was cut off
+    tokens: tuple[int, int] = (0, 0)  # of the body, in the turn
 
     @property
     def role(self) -> str:
@@ -106,15 +111,70 @@ class HarmonyDialect:
             tokens += self._shown(result)
         return [*tokens, *self._control("<|start|>assistant")]
 
+    def read(self, sampled: Sequence[int]) -> WrittenTurn:
+        return WrittenTurn(tuple(sampled), tuple(self._parts(sampled)), self._end_of(sampled))
+
+    def write(self, parts: Sequence[Part], *, ended: bool, thinking: bool) -> WrittenTurn:
+        writer = TurnWriter(self._bytes_of)
+        said = said_in_order(parts, thinking=thinking)
+        last_call = max((at for at, one in enumerate(said) if isinstance(one, PartsOfCall)), default=-1)
+        for at, one in enumerate(said):
+            is_last = at == len(said) - 1
+            if at:
+                writer.mark(self._control("<|start|>assistant"))
+            if isinstance(one, PartsOfCall):
+                self._write_call(writer, one, cut_off=is_last and not ended)
+                continue
+            channel = "analysis" if one.kind is PartKind.THINKING else "commentary" if at < last_call else "final"
+            writer.mark(self._control(f"<|channel|>{channel}<|message|>"))
+            writer.write(Quoted(one.kind, one.text))
+            if is_last and one.kind is PartKind.TEXT:
+                return writer.turn(self._token["<|return|>"] if ended else None)
+            if not is_last or ended:
+                writer.mark([self._token["<|end|>"]])
+        if not ended or (said and isinstance(said[-1], PartsOfCall)):
+            return writer.turn()
+        writer.mark(self._control(f"{'<|start|>assistant' if said else ''}<|channel|>final<|message|>"))
+        return writer.turn(self._token["<|return|>"])
+
+    def _write_call(self, writer: TurnWriter, call: PartsOfCall, *, cut_off: bool) -> None:
+        name = "_".join(call.name.split()).encode("utf-8", "replace")
+        writer.mark(self._control("<|channel|>"))
+        writer.write(b"commentary to=functions." + name + b" ")
+        writer.mark(self._control("<|constrain|>json<|message|>"))
+        writer.write(*as_json(call, cut_off=cut_off), call=call.number, name=call.name)
+        writer.mark([] if cut_off else [self._token["<|call|>"]])
+
+    def _parts(self, sampled: Sequence[int]) -> Iterator[Part]:
+        calls = 0
+        for said in self._messages(sampled):
+            if said.header and said.role != "assistant":  # what comes after it is not read either
+                return
+            if said.body is None:
+                continue
+            segment = self._bytes_of.segment(sampled, *said.tokens)
+            if said.recipient:
+                yield from read_arguments(segment, 0, len(segment.data), call=calls, name=said.recipient)
+                calls += 1
+            elif segment.data:
+                yield segment.part(PartKind.THINKING if said.channel == "analysis" else PartKind.TEXT)
+
+    def _end_of(self, sampled: Sequence[int]) -> int | None:
+        return next((at for at, token in enumerate(sampled) if token == self._token["<|return|>"]), None)
+
+    @cached_property
+    def _bytes_of(self) -> TokenBytes:
+        return TokenBytes(self._renderer.tokenizer, self._plain)
+
     def _messages(self, tokens: Sequence[int]) -> Iterator[_Said]:
         """The prompt ends with `<|start|>assistant`: the first header goes on from there. `<|return|>` ends it all."""
         start, message = self._token["<|start|>"], self._token["<|message|>"]
         header: list[int] = self._control("assistant")
         body: list[int] | None = None
         between = False
-        for token in tokens:
+        for at, token in enumerate(tokens):
             if token in self._ends or (token == start and not between):
-                yield self._said(header, body, token)
+                yield self._said(header, body, token, at)
                 header, body, between = [], None, token != start
                 if token == self._token["<|return|>"]:
                     return
@@ -126,10 +186,11 @@ class HarmonyDialect:
                 between = False
                 (header if body is None else body).append(token)
         if not between:
-            yield self._said(header, body, None)
+            yield self._said(header, body, None, len(tokens))
 
-    def _said(self, header: list[int], body: list[int] | None, end: int | None) -> _Said:
-        return _Said(self._plain.decode(header), None if body is None else self._plain.decode(body), end)
+    def _said(self, header: list[int], body: list[int] | None, end: int | None, at: int) -> _Said:
+        text = None if body is None else self._plain.decode(body)
+        return _Said(self._plain.decode(header), text, end, (at - len(body or ()), at))
 
     def _closing(self, sampled: Sequence[int]) -> list[int]:
         """The end of a turn that was cut off."""

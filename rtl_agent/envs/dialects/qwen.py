@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any, cast
 
 import tinker
@@ -10,8 +11,13 @@ from tinker_cookbook.completers import StopCondition
 from tinker_cookbook.renderers import Message as RendererMessage
 from tinker_cookbook.renderers import Renderer
 
+from rtl_agent.envs.conversation import Part, PartKind, WrittenTurn
+from rtl_agent.envs.dialects.calls import PartsOfCall, as_json, is_finished, read_arguments
+from rtl_agent.envs.dialects.chatml import CallFormat, ChatMLTurns, Mark
 from rtl_agent.envs.dialects.dialect import CALLS_PER_TURN, CUT_OFF, PlainText, sound
 from rtl_agent.envs.dialects.json_object import Unreadable, read_object, read_whole_object, shown, shown_value
+from rtl_agent.envs.dialects.json_spans import Nesting, object_span, unescaped
+from rtl_agent.envs.dialects.segments import Quoted, Segment, TokenBytes
 from rtl_agent.envs.session import ToolCall, ToolResult, ToolSpec, Turn
 from rtl_agent.prompts import Message, as_dicts
 
@@ -22,10 +28,44 @@ _FENCE = re.compile(r"[ \t]*```[ \t]*(?:bash|sh|shell)[ \t\r]*")
 _SPACE = re.compile(r"\s*")
 
 
+class JsonCalls:
+    """`{"name": ..., "args": {...}}`."""
+
+    between = b"\n"
+
+    def nested(self) -> Nesting:
+        return Nesting()
+
+    def read(self, inside: Segment, number: int) -> Iterator[Part]:
+        found = object_span(inside.data)
+        called = found.member("name") if found else None
+        if found is None or called is None or not called.is_string:
+            return
+        said = unescaped(inside.data[called.begin : called.end], closed=called.closed)
+        name = said.text.decode(errors="replace").strip() if said else ""
+        arguments = found.member("args", "arguments")
+        if arguments is None:
+            yield inside.part(PartKind.ARGUMENTS, found.end, found.end, call=number, name=name)
+        elif arguments.is_string:  # the object written once more as a string, as OpenAI's API has it
+            once = unescaped(inside.data[arguments.begin : arguments.end], closed=arguments.closed)
+            yield inside.part(PartKind.ARGUMENTS, arguments.begin, arguments.end, said=once, call=number, name=name)
+        else:
+            end = arguments.end if arguments.closed else _end_of_broken(inside.data, arguments.begin)
+            yield from read_arguments(inside, arguments.begin, end, call=number, name=name)
+
+    def pieces(self, call: PartsOfCall, *, cut_off: bool) -> list[bytes | Quoted]:
+        named = f'\n{{"name": {json.dumps(call.name, ensure_ascii=False)}, "args": '.encode("utf-8", "replace")
+        return [named, *as_json(call, cut_off=cut_off), b"" if cut_off else b"}\n"]
+
+    def is_finished(self, call: PartsOfCall) -> bool:
+        return is_finished(call)
+
+
 class QwenDialect:
     """For every renderer that writes ChatML: Qwen3's three, and the embedded models' own."""
 
     name = "qwen"
+    _calls: CallFormat = JsonCalls()
 
     def __init__(self, renderer: Renderer, *, brief: bool = False) -> None:
         """`brief` tells the tools in two lines: for models whose tokenizer and context are small."""
@@ -36,6 +76,7 @@ class QwenDialect:
         self._user = self._control("\n<|im_start|>user\n")
         nothing = renderer.build_generation_prompt([{"role": "user", "content": ""}]).to_ints()
         self._header = nothing[nothing.index(self._end) + 1 :]
+        self._frames = bool(getattr(renderer, "frames_thinking", False))
 
     def first(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> tinker.ModelInput:
         asked = list(messages)
@@ -60,12 +101,35 @@ class QwenDialect:
     def follow(self, sampled: Sequence[int], results: Sequence[ToolResult]) -> list[int]:
         tokens = [] if sampled and sampled[-1] == self._end else [self._end]
         if results:
-            tokens += self._user
-            for at, result in enumerate(results):
-                tokens += self._control("\n") if at else []
-                tokens += self._wrapped(result)
-            tokens.append(self._end)
+            tokens += [*self._user, *self._shown(results), self._end]
         return tokens + self._header
+
+    def read(self, sampled: Sequence[int]) -> WrittenTurn:
+        return self._turns.read(sampled)
+
+    def write(self, parts: Sequence[Part], *, ended: bool, thinking: bool) -> WrittenTurn:
+        return self._turns.write(parts, ended=ended, thinking=thinking)
+
+    @cached_property
+    def _turns(self) -> ChatMLTurns:
+        marks = {self._control(mark)[0]: mark for mark in Mark}
+        headed = [marks[token] for token in self._header if token in marks]
+        opened = headed[-1:] == [Mark.THINK]
+        return ChatMLTurns(
+            TokenBytes(self._renderer.tokenizer, self._plain),
+            marks,
+            self._end,
+            frozenset(self._ends),
+            self._calls,
+            opened,
+            self._frames and not headed,
+        )
+
+    def _shown(self, results: Sequence[ToolResult]) -> list[int]:
+        tokens: list[int] = []
+        for at, result in enumerate(results):
+            tokens += [*(self._control("\n") if at else []), *self._wrapped(result)]
+        return tokens
 
     def _wrapped(self, result: ToolResult) -> list[int]:
         if not result.name:
@@ -186,6 +250,13 @@ def _arguments(given: Any) -> dict[str, Any]:
     if not isinstance(arguments, dict):
         raise Unreadable(f'"{keys[0]}" must be an object, but it is {shown_value(arguments)}')
     return arguments
+
+
+def _end_of_broken(data: bytes, begin: int) -> int:
+    """Where arguments end that cannot be read to their end: before the brace that ends the call, if there is one."""
+    known, without = object_span(data, begin), data.rstrip()
+    in_string = known is not None and known.members and known.members[-1].is_string and not known.members[-1].closed
+    return len(data) if in_string or not without.endswith(b"}") else max(begin, len(without) - 1)
 
 
 def _behind(text: str, at: int, *, may_be_thought: bool) -> int:

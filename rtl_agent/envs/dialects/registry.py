@@ -11,6 +11,8 @@ from tinker_cookbook.renderers import Renderer
 from rtl_agent.envs.dialects.dialect import Dialect
 from rtl_agent.envs.dialects.harmony import HarmonyDialect
 from rtl_agent.envs.dialects.qwen import QwenDialect
+from rtl_agent.envs.dialects.qwen_xml import Qwen35Dialect, QwenCoderDialect
+from rtl_agent.envs.dialects.text import TextDialect
 from rtl_agent.envs.renderers import HarmonyRenderer, default_renderer, renderer_for
 from rtl_agent.envs.tokenizers import tokenizer_for
 from rtl_agent.registry import Registry
@@ -32,6 +34,9 @@ DIALECTS: Registry[Callable[[Renderer], Dialect]] = Registry(
         "qwen3": QwenDialect,
         "qwen3_disable_thinking": QwenDialect,
         "qwen3_instruct": QwenDialect,
+        "qwen3_coder": QwenCoderDialect,
+        "qwen3_5": Qwen35Dialect,
+        "qwen3_5_disable_thinking": Qwen35Dialect,
         "rtl_agent": _brief,
         "gpt_oss_no_sysprompt": _harmony,
         "gpt_oss_low_reasoning": _harmony,
@@ -39,6 +44,17 @@ DIALECTS: Registry[Callable[[Renderer], Dialect]] = Registry(
         "gpt_oss_high_reasoning": _harmony,
     },
 )
+
+
+def turn_reader(renderer_name: str, renderer: Renderer) -> Dialect:
+    """The dialect of this renderer, or one that knows text alone: to read and write turns, not to call tools."""
+    return DIALECTS[renderer_name](renderer) if renderer_name in DIALECTS else TextDialect(renderer)
+
+
+def reading_dialect(model_name: str, renderer_name: str = "") -> Dialect:
+    """How this model reads a conversation; of a model without tool calls, one that has none."""
+    name = renderer_name or default_renderer(model_name)
+    return turn_reader(name, renderer_for(name, tokenizer_for(model_name)))
 
 
 class UnknownDialect(ValueError):

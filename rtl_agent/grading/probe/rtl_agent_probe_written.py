@@ -93,14 +93,17 @@ def _regular_files():
     for path in (path for path in os.environ.get(OWN, "").split(os.pathsep) if path):
         if os.path.isfile(path):
             yield path, os.lstat(path).st_ino
-    for place in PLACES:
-        for directory, below, names in os.walk(place):
-            below[:] = [name for name in below if os.path.join(directory, name) not in _GIVEN]
-            for path in (os.path.join(directory, name) for name in names):
+    own = os.getuid()
+    todo = list(PLACES)
+    while todo:
+        with suppress(OSError), os.scandir(todo.pop()) as entries:  # os.walk took three times as long
+            for entry in entries:
                 with suppress(OSError):
-                    found = os.lstat(path)
-                    if stat.S_ISREG(found.st_mode) and found.st_uid == os.getuid():
-                        yield path, found.st_ino
+                    if entry.is_dir(follow_symlinks=False):
+                        if entry.path not in _GIVEN:
+                            todo.append(entry.path)
+                    elif entry.is_file(follow_symlinks=False) and entry.stat(follow_symlinks=False).st_uid == own:
+                        yield entry.path, entry.inode()
 
 
 def _is_named(text, path):

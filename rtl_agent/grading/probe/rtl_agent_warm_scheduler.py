@@ -10,6 +10,8 @@ against each other holds this against the original.
 
 import threading
 
+import rtl_agent_warm_handles
+
 
 def install():
     """False where this is not the cocotb that was measured and compared, or one that is debugged."""
@@ -18,13 +20,15 @@ def install():
     if getattr(cocotb, "__version__", "") != "2.0.1":
         return False
     from cocotb import debug, handle
+    from cocotb.types import _indexing, _resolve
 
-    if debug.debug or handle._trust_inertial:
+    unusual = debug.debug or handle._trust_inertial or _indexing.do_indexing_changed_warning
+    if unusual or _resolve.RESOLVE_X is not None:
         return False
     park_writer, schedule_write = _quicken_writes()
     _quicken_scheduler(park_writer)
     _quicken_triggers()
-    _quicken_handles(schedule_write)
+    rtl_agent_warm_handles.quicken(schedule_write)
     _quicken_clocks(schedule_write)
     return True
 
@@ -269,40 +273,6 @@ def _quicken_triggers():
     _gpi_triggers.Timer._prime = prime_timer
     _gpi_triggers._EdgeBase._prime = prime_edge
     _gpi_triggers.ReadWrite._prime = prime_read_write
-
-
-def _quicken_handles(schedule_write):
-    from cocotb import _gpi_triggers, handle
-
-    deposit, written = handle._GPISetAction.DEPOSIT, handle.Deposit
-    read_only = _gpi_triggers.ReadOnly
-    base, bit, scope = handle.ValueObjectBase, handle.LogicObject, handle.HierarchyObject
-    original_set, original_set_bit, original_child = base.set, bit._set_value, scope.__getattr__
-
-    def set_value(self, value):
-        kind = type(value)
-        if (kind is not int and kind is not written) or self.is_const:
-            original_set(self, value)
-        elif isinstance(_gpi_triggers._current_gpi_trigger, read_only):
-            original_set(self, value)  # which raises
-        else:
-            self._set_value(value if kind is int else value.value, deposit)
-
-    def set_bit(self, value, action):
-        if type(value) is int and 0 <= value <= 1:
-            schedule_write(self, self._handle.set_signal_val_binstr, action, "1" if value else "0")
-        else:
-            original_set_bit(self, value, action)
-
-    def child(self, name):
-        if not name.startswith("_"):
-            found = self._sub_handles.get(name)
-            if found is not None:
-                return found
-        return original_child(self, name)
-
-    base.set, bit._set_value, scope.__getattr__ = set_value, set_bit, child
-    bit.set = set_value
 
 
 def _quicken_clocks(schedule_write):

@@ -54,6 +54,16 @@ _MODULES = (
     "pytest",
     "rtl_agent_probe_imports",
 )
+_READ_AT_IMPORT = (  # by cocotb, of either generation: a warm one has been imported without them
+    "COCOTB_ENABLE_PROFILING",
+    "COCOTB_INDEXING_CHANGED_WARNING",
+    "COCOTB_PDB_ON_EXCEPTION",
+    "COCOTB_REDUCED_LOG_FMT",
+    "COCOTB_RESOLVE_X",
+    "COCOTB_SCHEDULER_DEBUG",
+    "COCOTB_TRUST_INERTIAL_WRITES",
+    "COVERAGE",
+)
 _PACKET = 1 << 20
 
 _set_arguments = None  # vvp's function for its command line
@@ -144,6 +154,8 @@ def _take_over_python(env, harness):
     given = [path for path in env.get("PYTHONPATH", "").split(os.pathsep) if path]
     sys.path[:] = dict.fromkeys([*given, *sys.path])
     rtl_agent_probe_cocotb.after_regression = _flush
+    if hasattr(sys.modules["cocotb"], "LANGUAGE"):  # 1.9 reads it when it is imported
+        sys.modules["cocotb"].LANGUAGE = env.get("TOPLEVEL_LANG")
     rtl_agent_probe.activate(harness)
 
 
@@ -167,6 +179,7 @@ def _import_everything():
         with suppress(OSError):
             ctypes.CDLL(path)
     rtl_agent_probe_cocotb.rewrite_assertions_once()
+    rtl_agent_probe_cocotb.give_old_names()
     _fill_caches()
     _number_lines_quickly()
     _keep_real_functions()
@@ -276,7 +289,8 @@ class WarmSimulator:
         same = list(args[: len(self._prefix)]) == self._prefix
         simple = _WAVES not in os.environ and all(word in ("-none", "-fst") for word in rest[1:])
         known = simple or (self._takes_arguments and all(word[:1] in ("+", "-") for word in rest[1:]))
-        return same and bool(rest) and rest[0].endswith(".vvp") and known and not options.get("shell")
+        usual = not any(name in (options.get("env") or os.environ) for name in _READ_AT_IMPORT)
+        return same and usual and bool(rest) and rest[0].endswith(".vvp") and known and not options.get("shell")
 
     def run(self, args, options):
         """As subprocess.run does it."""

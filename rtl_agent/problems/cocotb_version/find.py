@@ -1,12 +1,15 @@
-"""The signs in one file of a harness, each with its line: a walk over its syntax that knows what names hold."""
+"""Which cocotb a harness was written for: the signs in its files, each with its line, and what they decide."""
 
 import ast
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 from rtl_agent.problems.cocotb_version.expressions import VALUES, Kind, Scope, kind_of
+from rtl_agent.problems.cocotb_version.table import BY_NAME, ONE, TWO, Sign, Weight
 from rtl_agent.problems.cocotb_version.uses import call_signs, import_signs, operation_signs, packed_signs
+from rtl_agent.problems.problem import CocotbVersion
 
 Found = tuple[str, int]  # the name of a sign, a line
 _JUDGED = (
@@ -255,3 +258,55 @@ def _assigned_once(nodes: Sequence[ast.AST]) -> tuple[set[str], dict[str, ast.ex
             if isinstance(target, ast.Name) and stored[target.id] == 1:
                 found[target.id] = node.value
     return set(stored), found
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The generation, the signs it was read off with their places (`file:line`), and a sentence."""
+
+    cocotb_version: CocotbVersion
+    signs: Mapping[str, tuple[str, ...]]
+    reason: str
+
+    def favouring(self, version: CocotbVersion) -> list[Sign]:
+        """The signs that argue for a generation, the heaviest first."""
+        found = [BY_NAME[name] for name in self.signs if BY_NAME[name].favours is version]
+        return sorted(found, key=lambda sign: (-sign.weight, sign.name))
+
+    @property
+    def mixed(self) -> bool:
+        """Whether both generations have a sign that is more than a hint: one of them may not run as it stands."""
+        return all(any(s.weight > Weight.HINT for s in self.favouring(version)) for version in (ONE, TWO))
+
+
+def cocotb_version_of(files: Mapping[str, str]) -> CocotbVersion:
+    """The generation to run these harness files with."""
+    return decide(files).cocotb_version
+
+
+def decide(files: Mapping[str, str]) -> Decision:
+    places: dict[str, list[str]] = {}
+    for path, text in files.items():
+        for name, line in signs_in(text) if path.endswith(".py") else ():
+            places.setdefault(name, []).append(f"{path}:{line}")
+    version, reason = _weigh(set(places))
+    return Decision(version, {name: tuple(found) for name, found in places.items()}, reason)
+
+
+def _weigh(names: set[str]) -> tuple[CocotbVersion, str]:
+    for weight in (Weight.ALL, Weight.SOME, Weight.HINT):
+        sides = {
+            version: sorted(
+                name for name in names if BY_NAME[name].favours is version and BY_NAME[name].weight == weight
+            )
+            for version in (ONE, TWO)
+        }
+        if sides[ONE] and sides[TWO]:
+            if weight is Weight.SOME:
+                continue  # what works for some signals may work for these: the runner tells more
+            both = ", ".join(sides[ONE]), ", ".join(sides[TWO])
+            return TWO, f"{both[1]} against {both[0]}: 2.0.1, which CVDP pins"
+        for version, signs in sides.items():
+            if signs:
+                return version, ", ".join(signs)
+    return TWO, "no sign of either: 2.0.1, which CVDP pins"

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from rtl_agent.backends.engine.contract import Lora
-from rtl_agent.backends.engine.qwen3.config import ModelConfig
+from rtl_agent.backends.engine.qwen3.config import Qwen3Config
 from rtl_agent.backends.engine.qwen3.network import BaseModel, hidden_states, rope_table
 from rtl_agent.backends.engine.qwen3.parameters import Parameters
 from rtl_agent.backends.engine.qwen3.weights import HEAD, Weights, random_weights, write_model
@@ -88,7 +88,7 @@ class Progress:
 
 def pretrain(
     job: Pretraining,
-    config: ModelConfig,
+    config: Qwen3Config,
     pairs: Iterator[Pair],
     directory: Path,
     *,
@@ -124,7 +124,7 @@ def pretrain(
     return progress
 
 
-def _parameters(config: ModelConfig, weights: Weights) -> Parameters:
+def _parameters(config: Qwen3Config, weights: Weights) -> Parameters:
     cpu = torch.device("cpu")
     base = BaseModel("", Path(), config, weights, rope_table(config, cpu), cpu)
     return Parameters(base, Lora(rank=0))
@@ -143,7 +143,7 @@ def _loss(parameters: Parameters) -> Callable[[Batch], torch.Tensor]:
 
 
 def _save(
-    directory: Path, config: ModelConfig, weights: dict[str, torch.Tensor], optimizer: MuonAdamW, progress: Progress
+    directory: Path, config: Qwen3Config, weights: dict[str, torch.Tensor], optimizer: MuonAdamW, progress: Progress
 ) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     write_model(directory, config, {name: one.detach() for name, one in weights.items()})

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 from random import Random
+from typing import cast
+
+from tinker_cookbook.renderers import Message as RendererMessage
 
 from rtl_agent.envs.dialects.registry import dialect_for
 from rtl_agent.envs.env import ProblemGroupBuilder
@@ -25,6 +28,7 @@ from rtl_agent.problems.generate import (
     identifier,
     instances,
 )
+from rtl_agent.prompts import as_dicts, messages, with_reference
 
 BLOCK = 256  # instances drawn at a time
 SYSTEM, RENDERER, MODEL = "short", "rtl_agent", "rtl-agent/student"  # whose tokenizer nearly all share
@@ -57,6 +61,7 @@ class Form(Enum):
     REPLY = "one answer"
     CALL = "a tool call that writes the file"
     WORKSPACE = "a call that reads the specification, then one that writes the file"
+    TOLD = "one answer, after the same question was answered by the reference"
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,7 @@ class Stage:
     habit: float = 1.0  # of all others: the share of decisions that a textbook would take, whatever is specified
     calls: float = 0.0  # share that is asked of an agent, which writes its file by a tool call
     workspaces: float = 0.0  # of these: the share in which the specification is a file, to be read by a call before
+    told: float = 0.0  # share that is told the reference, as a student that teaches itself is, and writes it
 
 
 Course = tuple[Stage, ...]
@@ -89,12 +95,15 @@ def answered(seed: int, course: Course) -> Iterator[Answered]:
         found = instances(seed * 1_000_003 + block, BLOCK, families=stage.families)
         Random(f"order {seed} {block}").shuffle(found)
         for instance in found:
-            right = habit.random() < stage.right
+            form = _form(stage, forms)
+            right = habit.random() < stage.right or form is Form.TOLD
             design = instance.reference if right else habitual_answer(instance, stage.habit, habit)
-            yield Answered(instance, design, _form(stage, forms))
+            yield Answered(instance, design, form)
 
 
 def _form(stage: Stage, random: Random) -> Form:
+    if stage.told and random.random() < stage.told:
+        return Form.TOLD
     if random.random() >= stage.calls:
         return Form.REPLY
     return Form.WORKSPACE if random.random() < stage.workspaces else Form.CALL
@@ -173,6 +182,11 @@ def pairs(seed: int, course: Course, model: str = MODEL) -> Iterator[Pair]:
             case Form.REPLY:
                 asked = prompt_for(problem, renderer, system=SYSTEM).tokens
                 yield Pair(asked, (*renderer.tokenizer.encode(answer(one.design)), *end))
+            case Form.TOLD:
+                said = answer(one.design)
+                told = with_reference(messages(problem, system=SYSTEM), said, agent=False, brief=True)
+                prompt = renderer.build_generation_prompt(cast(list[RendererMessage], as_dicts(told)))
+                yield Pair(tuple(prompt.to_ints()), (*renderer.tokenizer.encode(said), *end))
             case Form.CALL:
                 yield conversations.writing(problem, one.design)
             case Form.WORKSPACE:

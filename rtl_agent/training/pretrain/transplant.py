@@ -8,8 +8,8 @@ import torch
 
 from rtl_agent.backends.engine.qwen3.weights import EMBED, HEAD, Weights, read_weights
 from rtl_agent.backends.models.registry import model_directory, own_config
+from rtl_agent.byte_vocabulary import ByteVocabulary
 from rtl_agent.envs.tokenizers import tokenizer_for
-from rtl_agent.teachers.byte_vocabulary import ByteVocabulary
 
 
 def weights_for(name: str, start: str) -> Weights:
@@ -24,7 +24,7 @@ def weights_for(name: str, start: str) -> Weights:
         if number in after:
             sources[number] = before.encode(after[number]) or [before.token_of[bytes([byte])] for byte in after[number]]
         else:
-            sources[number] = [old.convert_tokens_to_ids(token)]  # markers have the same names
+            sources[number] = [old.get_vocab()[token]]  # markers have the same names
     for table in (f"{EMBED}.weight", f"{HEAD}.weight"):
         if table in weights:
             weights[table] = torch.stack([weights[table][ids].mean(dim=0) for ids in sources])

@@ -7,11 +7,11 @@ import pytest
 import torch
 from transformers import Qwen3ForCausalLM
 
-from rtl_agent.backends.engine.qwen3.config import ModelConfig
+from rtl_agent.backends.engine.qwen3.config import Qwen3Config
 from rtl_agent.backends.engine.qwen3.engine import Qwen3Engine
 from rtl_agent.backends.engine.qwen3.weights import random_weights, write_model
 
-CONFIG = ModelConfig(
+CONFIG = Qwen3Config(
     vocabulary=97, width=48, layers=2, feed_forward=80, heads=4, kv_heads=2, head_dim=16, context=512, tied=True
 )
 

@@ -10,7 +10,7 @@ from safetensors.torch import load_file, save_file
 from transformers import Qwen3ForCausalLM
 
 from rtl_agent.backends.engine.contract import EngineError
-from rtl_agent.backends.engine.qwen3.config import ModelConfig
+from rtl_agent.backends.engine.qwen3.config import Qwen3Config
 from rtl_agent.backends.engine.qwen3.inference_model import InferenceModel
 from rtl_agent.backends.engine.qwen3.network import read_base
 from rtl_agent.backends.engine.qwen3.weights import random_weights, write_model
@@ -24,7 +24,7 @@ CPU = torch.device("cpu")
     [CONFIG, replace(CONFIG, tied=False), replace(CONFIG, kv_heads=4, rope_theta=10_000.0)],
     ids=["tied, grouped", "untied", "one kv head each, other theta"],
 )
-def test_logits_are_those_of_transformers(config: ModelConfig, tmp_path: Path) -> None:
+def test_logits_are_those_of_transformers(config: Qwen3Config, tmp_path: Path) -> None:
     write_model(tmp_path, config, random_weights(config, 1))
     theirs = Qwen3ForCausalLM.from_pretrained(tmp_path, dtype=torch.float32)
     tokens = torch.randint(0, config.vocabulary, (70,), generator=torch.Generator().manual_seed(0))

@@ -16,8 +16,7 @@ from transformers.convert_slow_tokenizer import bytes_to_unicode
 from rtl_agent.backends.engine.contract import Adam, EngineError, Example, Lora, SampleRequest, ScoreRequest
 from rtl_agent.backends.engine.qwen3.engine import Qwen3Engine
 from rtl_agent.backends.engine.qwen3.weights import random_weights, write_model
-from rtl_agent.backends.engine.stop_conditions import StopTexts, TokenDecoder
-from rtl_agent.backends.engine.token_sampling import uniforms
+from rtl_agent.backends.engine.token_sampling import StopTexts, TokenDecoder, uniforms
 from tests.backends.engine.conftest import CONFIG
 
 PROMPT = [5, 9, 2, 44, 71, 3]

@@ -65,6 +65,22 @@ def _qwen_body(name: str, arguments: str) -> str:
     return f'{{"name": {json.dumps(name)}, "args": {arguments}}}'
 
 
+def _xml_body(name: str, arguments: str) -> str:
+    """What is no JSON object stands there as it is."""
+    try:
+        values = json.loads(arguments).items()
+    except (json.JSONDecodeError, AttributeError, RecursionError):
+        return arguments
+    written = [(key, value if isinstance(value, str) else json.dumps(value)) for key, value in values]
+    parameters = "".join(f"<parameter={key}>\n{value}\n</parameter>\n" for key, value in written)
+    return f"<function={name}>\n{parameters}</function>".encode("utf-8", "replace").decode()
+
+
+def _opened_turn(thinking: str, text: str, bodies: Sequence[tuple[str, str]]) -> str:
+    """Of a model that is asked with <think> already written."""
+    return f"{thinking}\n</think>\n\n{_qwen_turn('', text, bodies)}"
+
+
 def _embedded() -> Tokenizer:
     return tokenizer_for("rtl-agent/student")
 
@@ -72,8 +88,12 @@ def _embedded() -> Tokenizer:
 _QWEN = Writing(_qwen_turn, _qwen_body, qwen3)
 _HARMONY = Writing(_harmony_turn, lambda _, arguments: arguments, gpt_oss)
 _WRITING = {name: _HARMONY if name.startswith("gpt_oss") else _QWEN for name in DIALECTS} | {
-    "rtl_agent": Writing(_qwen_turn, _qwen_body, _embedded)
+    "rtl_agent": Writing(_qwen_turn, _qwen_body, _embedded),
+    "qwen3_coder": Writing(_qwen_turn, _xml_body, qwen3),
+    "qwen3_5": Writing(_opened_turn, _xml_body, qwen3),  # its own vocabulary cannot be had; the markers are these
+    "qwen3_5_disable_thinking": Writing(_qwen_turn, _xml_body, qwen3),
 }
+JSON_DIALECTS = tuple(name for name in DIALECTS if _WRITING[name].body is not _xml_body)
 
 
 class Spoken:

@@ -14,7 +14,7 @@ from tinker_cookbook.rl.types import Trajectory, Transition
 from rtl_agent.envs.dialects.registry import DIALECTS
 from rtl_agent.envs.session import ToolCall, ToolResult
 from rtl_agent.prompts import Message
-from tests.envs.dialects.spoken import ASKED, TOOLS, Spoken, spoken
+from tests.envs.dialects.spoken import ASKED, JSON_DIALECTS, TOOLS, Spoken, spoken
 
 LS = {"command": "ls -l\necho 'λ </tool_call> <|call|> ```'"}
 HOSTILE = (
@@ -83,7 +83,7 @@ def test_a_turn_ends_with_a_token_at_which_sampling_stops(name: str) -> None:
         assert not set(tokens[:-1]) & set(stop)
 
 
-@every_dialect
+@pytest.mark.parametrize("name", JSON_DIALECTS)
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

@@ -9,13 +9,13 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from rtl_agent.backends.engine.qwen3.config import ModelConfig
+from rtl_agent.backends.engine.qwen3.config import Qwen3Config
 from rtl_agent.training.pretrain import Pretraining, pretrain
 from rtl_agent.training.pretrain.job import batch_of
 from rtl_agent.training.pretrain.material import Pair
 from rtl_agent.training.pretrain.muon import orthogonal
 
-TINY = ModelConfig(vocabulary=40, width=32, layers=2, feed_forward=64, heads=2, kv_heads=2, head_dim=16, context=64)
+TINY = Qwen3Config(vocabulary=40, width=32, layers=2, feed_forward=64, heads=2, kv_heads=2, head_dim=16, context=64)
 
 
 def backwards() -> Iterator[Pair]:
@@ -46,20 +46,20 @@ def test_the_learning_rate_rises_and_falls() -> None:
 
 
 def test_it_learns_and_goes_on_after_an_end_as_if_there_was_none(tmp_path: Path) -> None:
-    job = Pretraining(tokens=60_000, rows=16)
+    job = Pretraining(tokens=30_000, rows=16)  # 235 steps
     steps = iter(range(10**6))
 
     class Stop(Exception):
         pass
 
     def stop(_: object) -> None:
-        if next(steps) == 250:
+        if next(steps) == 125:
             raise Stop
 
     done = pretrain(job, TINY, backwards(), tmp_path / "whole")
     assert done.loss < 1.5  # 3.7 by chance
     with pytest.raises(Stop):
-        pretrain(job, TINY, backwards(), tmp_path / "broken", on_step=stop, save_every=100)
+        pretrain(job, TINY, backwards(), tmp_path / "broken", on_step=stop, save_every=50)
     again = pretrain(job, TINY, backwards(), tmp_path / "broken")
     assert replace(again, cpu_seconds=0) == replace(done, cpu_seconds=0)
     whole, broken = (load_file(tmp_path / name / "model.safetensors") for name in ("whole", "broken"))

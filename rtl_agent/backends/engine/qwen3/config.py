@@ -12,7 +12,7 @@ ROPE_THETA = 1_000_000.0
 
 
 @dataclass(frozen=True)
-class ModelConfig:
+class Qwen3Config:
     vocabulary: int
     width: int
     layers: int
@@ -55,7 +55,7 @@ class ModelConfig:
         }
 
 
-def read_config(directory: Path) -> ModelConfig:
+def read_config(directory: Path) -> Qwen3Config:
     path = directory / "config.json"
     try:
         fields = json.loads(path.read_text(encoding="utf-8"))
@@ -75,7 +75,7 @@ def read_config(directory: Path) -> ModelConfig:
         raise EngineError(f"{path} has no {error}.") from None
 
 
-def _config(fields: Mapping[str, object]) -> ModelConfig:
+def _config(fields: Mapping[str, object]) -> Qwen3Config:
     def number(name: str) -> int:
         return cast(int, fields[name])
 
@@ -87,7 +87,7 @@ def _config(fields: Mapping[str, object]) -> ModelConfig:
         )
     heads = number("num_attention_heads")
     ends = fields.get("eos_token_id")
-    return ModelConfig(
+    return Qwen3Config(
         vocabulary=number("vocab_size"),
         width=number("hidden_size"),
         layers=number("num_hidden_layers"),

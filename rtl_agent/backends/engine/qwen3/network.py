@@ -13,9 +13,9 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from rtl_agent.backends.engine.contract import ModelInfo
-from rtl_agent.backends.engine.qwen3.config import ModelConfig, read_config
+from rtl_agent.backends.engine.qwen3.config import Qwen3Config, read_config
 from rtl_agent.backends.engine.qwen3.weights import NORM, Weights, layer, read_weights
-from rtl_agent.backends.engine.stop_conditions import TokenDecoder
+from rtl_agent.backends.engine.token_sampling import TokenDecoder
 
 Named = Callable[[str, Tensor], Tensor]
 """Applies the projection, or the norm, of that name."""
@@ -29,7 +29,7 @@ class Rope:
     sin: Tensor
 
 
-def rope_table(config: ModelConfig, device: torch.device) -> Rope:
+def rope_table(config: Qwen3Config, device: torch.device) -> Rope:
     exponents = torch.arange(0, config.head_dim, 2, dtype=torch.float32) / config.head_dim
     angles = torch.outer(torch.arange(config.context, dtype=torch.float32), config.rope_theta**-exponents)
     cos, sin = angles.cos(), angles.sin()
@@ -50,7 +50,7 @@ class KeysValues:
 
 
 def hidden_states(
-    config: ModelConfig,
+    config: Qwen3Config,
     rope: Rope,
     embedding: Tensor,
     norm: Named,
@@ -90,7 +90,7 @@ def hidden_states(
 class BaseModel:
     name: str
     directory: Path
-    config: ModelConfig
+    config: Qwen3Config
     weights: Weights
     rope: Rope
     device: torch.device
@@ -105,7 +105,7 @@ class BaseModel:
         return model_info(self.name, self.config)
 
 
-def model_info(name: str, config: ModelConfig) -> ModelInfo:
+def model_info(name: str, config: Qwen3Config) -> ModelInfo:
     return ModelInfo(
         name,
         config.vocabulary,

@@ -17,8 +17,7 @@ from rtl_agent.backends.engine.contract import (
 )
 from rtl_agent.backends.engine.qwen3.inference_model import InferenceModel, Pairs, best
 from rtl_agent.backends.engine.qwen3.kv_cache import CachedDecoder, Prefilled
-from rtl_agent.backends.engine.stop_conditions import StopConditions
-from rtl_agent.backends.engine.token_sampling import TokenSampler
+from rtl_agent.backends.engine.token_sampling import StopConditions, TokenSampler
 
 
 @dataclass(eq=False)

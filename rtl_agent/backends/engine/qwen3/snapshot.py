@@ -15,8 +15,7 @@ from rtl_agent.backends.engine.contract import EngineError, OnToken, SampledSequ
 from rtl_agent.backends.engine.qwen3.inference_model import InferenceModel, score
 from rtl_agent.backends.engine.qwen3.kv_cache import Prefilled, prefill
 from rtl_agent.backends.engine.qwen3.sampling_batch import RunningSequence, SamplingBatch
-from rtl_agent.backends.engine.stop_conditions import StopConditions
-from rtl_agent.backends.engine.token_sampling import check_sampling_options
+from rtl_agent.backends.engine.token_sampling import StopConditions, check_sampling_options
 
 
 class Work(Protocol):

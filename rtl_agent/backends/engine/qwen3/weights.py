@@ -11,7 +11,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from rtl_agent.backends.engine.contract import EngineError
-from rtl_agent.backends.engine.qwen3.config import ModelConfig
+from rtl_agent.backends.engine.qwen3.config import Qwen3Config
 
 EMBED = "model.embed_tokens"
 HEAD = "lm_head"
@@ -26,7 +26,7 @@ def layer(index: int) -> str:
     return f"model.layers.{index}"
 
 
-def shapes(config: ModelConfig) -> Iterator[tuple[str, tuple[int, ...]]]:
+def shapes(config: Qwen3Config) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Every weight's name and shape, in the order in which random ones are drawn."""
     queries, keys = config.heads * config.head_dim, config.kv_heads * config.head_dim
     yield f"{EMBED}.weight", (config.vocabulary, config.width)
@@ -48,7 +48,7 @@ def shapes(config: ModelConfig) -> Iterator[tuple[str, tuple[int, ...]]]:
         yield f"{HEAD}.weight", (config.vocabulary, config.width)
 
 
-def read_weights(directory: Path, config: ModelConfig, device: torch.device) -> Weights:
+def read_weights(directory: Path, config: Qwen3Config, device: torch.device) -> Weights:
     found: Weights = {}
     for path in _files(directory):
         try:
@@ -80,7 +80,7 @@ def _files(directory: Path) -> list[Path]:
     return [directory / "model.safetensors"]
 
 
-def random_weights(config: ModelConfig, seed: int) -> Weights:
+def random_weights(config: Qwen3Config, seed: int) -> Weights:
     """Projections keep their input's scale; the two that add to the residual stream shrink with the depth."""
     generator = torch.Generator().manual_seed(seed)
     weights: Weights = {}
@@ -95,7 +95,7 @@ def random_weights(config: ModelConfig, seed: int) -> Weights:
     return weights
 
 
-def write_model(directory: Path, config: ModelConfig, weights: Weights) -> None:
+def write_model(directory: Path, config: Qwen3Config, weights: Weights) -> None:
     """config.json and model.safetensors, as Hugging Face lays them out."""
     directory.mkdir(parents=True, exist_ok=True)
     save_file(weights, directory / "model.safetensors", metadata={"format": "pt"})

@@ -4,9 +4,9 @@ Strings will not do: a token may hold half a character, and decoding replaces wh
 """
 
 import re
-from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import accumulate
 from typing import Protocol
 
 _PRINTABLE = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
@@ -57,6 +57,10 @@ class ByteVocabulary:
     def __contains__(self, token: int) -> bool:
         return token in self._of
 
+    def get(self, token: int) -> bytes | None:
+        """The bytes of a token; None for a marker."""
+        return self._of.get(token)
+
     def pieces(self, tokens: Sequence[int]) -> list[bytes]:
         """The bytes of each token; ValueError names a marker among them."""
         try:
@@ -83,19 +87,21 @@ class ByteVocabulary:
             found.setdefault(self._of[token], token)
         return found
 
-    def starting_with(self, prefix: bytes) -> list[int]:
-        """Every token whose bytes begin so."""
-        texts = self._sorted
-        found = []
-        at = bisect_left(texts, (prefix, -1))
-        while at < len(texts) and texts[at][0].startswith(prefix):
-            found.append(texts[at][1])
-            at += 1
-        return found
+    def pretoken_ends(self, text: bytes) -> frozenset[int] | None:
+        """Where the pieces end that the tokenizer cuts a text into before it merges anything; None if it does not tell.
 
-    @cached_property
-    def _sorted(self) -> list[tuple[bytes, int]]:
-        return sorted((data, token) for token, data in self._of.items())
+        No token crosses such a place. Only of byte-level tokenizers, whose pieces have a character for each byte.
+        """
+        backend = getattr(self._tokenizer, "backend_tokenizer", None)
+        splitter = getattr(backend, "pre_tokenizer", None)
+        if splitter is None:
+            return None
+        try:
+            pieces = splitter.pre_tokenize_str(text.decode())
+        except UnicodeDecodeError:
+            return None
+        ends = tuple(accumulate(len(piece) for piece, _ in pieces))
+        return frozenset(ends) if ends and ends[-1] == len(text) else None
 
     def _holds(self, text: str) -> bool:
         return self.encode(text.encode()) is not None
