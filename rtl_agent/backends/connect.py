@@ -54,10 +54,16 @@ class Connection:
         self._state = state  # a temporary directory lives as long as the connection
         self.service: tinker.ServiceClient = tinker.ServiceClient(base_url=base_url, api_key=api_key)
         self._patience: _Patience | None = None
+        self._capabilities: tinker.types.GetServerCapabilitiesResponse | None = None  # asked for once
         self._silent = False  # nobody would hear a goodbye
 
     async def capabilities(self) -> "tinker.types.GetServerCapabilitiesResponse":
         """Which models the server has. CannotConnect if it accepts connections, and then says nothing more."""
+        if self._capabilities is None:
+            self._capabilities = await self._ask_capabilities()
+        return self._capabilities
+
+    async def _ask_capabilities(self) -> "tinker.types.GetServerCapabilitiesResponse":
         if self._patience is None:
             return await self.service.get_server_capabilities_async()
         try:  # not the asynchronous call: the SDK's tasks outlive their cancellation by minutes

@@ -49,7 +49,12 @@ def named_text(problem: Problem, service: Service) -> str:
 
 def handles_waves(problem: Problem) -> bool:
     """Whether the harness moves or reads wave files, so that they must be there."""
-    return any(_WAVES.search(text) for path, text in problem.harness.files.items() if path.endswith(".py"))
+    return any(_names_waves(text) for path, text in problem.harness.files.items() if path.endswith(".py"))
+
+
+@lru_cache(maxsize=512)
+def _names_waves(text: str) -> bool:
+    return _WAVES.search(text) is not None
 
 
 def pytest_command(service: Service) -> list[str] | None:

@@ -12,6 +12,7 @@ from rtl_agent.grading.services import ServiceRun
 from rtl_agent.grading.simulation import Simulated, Simulation, SimulationMode
 from rtl_agent.grading.submission import Submission
 from rtl_agent.grading.syntax import SyntaxReport
+from rtl_agent.grading.workspace import ensure_probe_unchanged
 from rtl_agent.problems import CocotbVersion, Harness, Problem
 from rtl_agent.sandbox import Sandbox
 from rtl_agent.toolchain import Toolchain
@@ -42,6 +43,7 @@ class GradePipeline:
         else:
             compiled = await self._simulation.compile(problem, submission)
             judged = Simulated((), compiled, SimulationMode.EXACT, "no weight on tests: nothing was simulated")
+        ensure_probe_unchanged()
         runs, compiled = judged.runs, judged.syntax
         syntax = _syntax_stage(compiled, runs)
         tests = _tests_stage(runs)

@@ -13,7 +13,7 @@ def declared_ports(text: str) -> dict[str, dict[str, str]]:
     words = [token.text for token in tokens(text) if token.kind is not Kind.COMMENT]
     found: dict[str, dict[str, str]] = {}
     ports: dict[str, str] = {}
-    direction, routine, depth = "", "", 0
+    direction, routine, depth, assigned = "", "", 0, False
     for at, word in enumerate(words[:-1]):
         if routine:  # arguments of a function or task are no ports
             routine = "" if word == routine else routine
@@ -24,13 +24,15 @@ def declared_ports(text: str) -> dict[str, dict[str, str]]:
             ports = found.setdefault(name, {})
             direction = ""
         elif word in _DIRECTIONS:
-            direction, depth = word, 0
+            direction, depth, assigned = word, 0, False
         elif direction and word in _OPEN:
             depth += 1
         elif direction and (word == ";" or (word in _CLOSED and depth == 0)):
             direction = ""
         elif word in _CLOSED:
             depth -= 1
-        elif direction and depth == 0 and words[at + 1] in _ENDS_NAME and words[at - 1] != "=":
+        elif word in ("=", ",") and depth == 0:
+            assigned = word == "="  # what follows is a value of the port, up to the next one
+        elif direction and depth == 0 and words[at + 1] in _ENDS_NAME and not assigned:
             ports[word] = direction
     return found

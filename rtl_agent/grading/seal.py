@@ -8,6 +8,7 @@ import posixpath
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import lru_cache
 
 from rtl_agent.problems import Problem, Service
 from rtl_agent.sandbox import Box
@@ -31,7 +32,7 @@ def kept_while_simulated(problem: Problem) -> tuple[str, ...]:
     """
     data = {path for path in harness_files(problem) if path.startswith("src/") and not path.endswith((".py", ".env"))}
     verilog = [text for path, text in (*problem.context.items(), *problem.harness.files.items()) if path.endswith(_HDL)]
-    words = {word for text in verilog for word in re.findall(r'"([^"\n]{1,200})"', text)}
+    words = {word for text in verilog for word in _quoted_words(text)}
     named = {f"/{path}" for path in data if any(posixpath.basename(path) == posixpath.basename(word) for word in words)}
     return tuple(sorted(path for path in named if not path.endswith(_HDL)))
 
@@ -46,11 +47,26 @@ def own_files_beside(problem: Problem) -> tuple[str, ...]:
 
 def names_a_design_may_read(problem: Problem) -> tuple[str, ...]:
     """Names of files that the specification or a given file speaks of: a harness may write these for the design."""
-    spoken = "\n".join((problem.prompt, *problem.context.values()))
-    names = set(_DATA_NAME.findall(spoken)) | {posixpath.basename(path) for path in problem.context}
+    names = {name for text in (problem.prompt, *problem.context.values()) for name in _data_names(text)}
+    names |= {posixpath.basename(path) for path in problem.context}
     verilog = [text for path, text in (*problem.context.items(), *problem.harness.files.items()) if path.endswith(_HDL)]
-    quoted = {posixpath.basename(word) for text in verilog for word in _QUOTED_NAME.findall(text)}
+    quoted = {name for text in verilog for name in _quoted_names(text)}
     return tuple(sorted(names | quoted))[:_MOST_NAMES]
+
+
+@lru_cache(maxsize=512)  # of texts that are looked at for every submission of a problem
+def _data_names(text: str) -> frozenset[str]:
+    return frozenset(_DATA_NAME.findall(text))
+
+
+@lru_cache(maxsize=512)
+def _quoted_names(text: str) -> frozenset[str]:
+    return frozenset(posixpath.basename(word) for word in _QUOTED_NAME.findall(text))
+
+
+@lru_cache(maxsize=512)
+def _quoted_words(text: str) -> frozenset[str]:
+    return frozenset(re.findall(r'"([^"\n]{1,200})"', text))
 
 
 def named_files(problem: Problem, words: str) -> frozenset[str]:

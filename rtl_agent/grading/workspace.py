@@ -8,7 +8,7 @@ from pathlib import Path
 from rtl_agent.grading.channel import Channel
 from rtl_agent.grading.seal import harness_files, kept_while_simulated, names_a_design_may_read, own_files_beside
 from rtl_agent.problems import Problem, Service
-from rtl_agent.sandbox import MIB, Box, BoxSpec, Mount, Sandbox
+from rtl_agent.sandbox import MIB, Box, BoxSpec, Mount, Sandbox, SandboxError
 from rtl_agent.toolchain import Toolchain
 
 PROBE = Path(__file__).parent / "probe"
@@ -19,6 +19,26 @@ SEED_VARIABLES = ("COCOTB_RANDOM_SEED", "RANDOM_SEED")  # cocotb 2.x reads eithe
 READ_ONLY = ("/code/docs", "/code/rtl", "/code/verif")
 LAST_MADE = "/rundir/harness"
 _DIRECTORIES = ("/code/docs", "/code/rtl", "/code/verif", RUNDIR, LAST_MADE)
+
+
+def _probe_files() -> frozenset[tuple[str, int, int]]:
+    files = ((path, path.stat()) for path in PROBE.glob("*.py"))
+    return frozenset((path.name, stat.st_mtime_ns, stat.st_size) for path, stat in files)
+
+
+_AT_START = _probe_files()
+
+
+def ensure_probe_unchanged() -> None:
+    """SandboxError if the package was changed since this process started.
+
+    New boxes would have another probe than this process speaks with: right designs failed for want of a verdict.
+    """
+    if _probe_files() != _AT_START:
+        raise SandboxError(
+            "rtl-agent's own files were changed while it was running, by an update or a checkout; start it again, so "
+            "that all of its parts are of one version"
+        )
 
 
 @asynccontextmanager

@@ -1,6 +1,7 @@
 """Waiting for a server: a run pauses while a teacher is gone, and nothing of it is lost."""
 
 import asyncio
+import math
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
@@ -22,37 +23,44 @@ class Patience:
 
     seconds: float
     say: Callable[[str], None]
-    first_pause: float = FIRST_PAUSE
-    _silent_since: float | None = field(default=None, init=False)  # of all requests to a server: many wait at a time
+    # Of all requests to a server: many wait at a time, and what was asked before says nothing of now.
+    _silent_since: float | None = field(default=None, init=False)
+    _answered_at: float = field(default=-math.inf, init=False)
 
     async def ask(self, work: Callable[[], Awaitable[T]]) -> T:
-        pause = self.first_pause
+        pause = FIRST_PAUSE
         while True:
+            began = time.monotonic()
             try:
                 found = await work()
             except Unreachable as error:
-                self._not_answered(error)
+                self._not_answered(error, began)
                 await asyncio.sleep(min(LONGEST_PAUSE, max(pause, error.pause)))
                 pause *= 2
             else:
-                self._answered()
+                self._answered(began)
                 return found
 
-    def _not_answered(self, error: Unreachable) -> None:
+    def _not_answered(self, error: Unreachable, began: float) -> None:
         now = time.monotonic()
         if self._silent_since is None:
+            if began < self._answered_at:
+                return
             self._silent_since = now
             self.say(
-                f"the teacher does not answer: {error}. The run waits for it, {_span(self.seconds)} at most, and then "
+                f"the teacher does not answer: {error}. The run waits for it, {_span(self.seconds)} at most, and "
                 "goes on by itself"
             )
         if now - self._silent_since >= self.seconds:
             raise ServerGone(f"the teacher was silent for {_span(self.seconds)}: {error}") from error
 
-    def _answered(self) -> None:
-        if self._silent_since is not None:
-            self.say(f"the teacher answers again, after {_span(time.monotonic() - self._silent_since)}")
-            self._silent_since = None
+    def _answered(self, began: float) -> None:
+        now = time.monotonic()
+        if self._silent_since is None or began >= self._silent_since:
+            self._answered_at = now
+            if self._silent_since is not None:
+                self.say(f"the teacher answers again, after {_span(now - self._silent_since)}")
+                self._silent_since = None
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """From an episode to a teacher's advice on it: how the teacher reads it, and who is asked."""
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -10,9 +11,11 @@ from rtl_agent.byte_vocabulary import ByteVocabulary, NotBytes
 from rtl_agent.envs.env import ProblemGroupBuilder
 from rtl_agent.envs.rollout import PlayedEpisode, gather_or_cancel
 from rtl_agent.envs.tokenizers import tokenizer_for
-from rtl_agent.teachers import Advice, Teacher
+from rtl_agent.teachers import Advice, Reading, Teacher
+from rtl_agent.teachers.scorer import TooLong
 from rtl_agent.training.readers import Reader
 
+log = logging.getLogger("rtl_agent.training")
 TeacherOf = Callable[[tinker.SamplingClient], Teacher]
 
 
@@ -34,11 +37,20 @@ class Advisor:
         teacher = self.teacher(client)
         tokens = [tokens_of(datum) for datum in data]
         readings = [self.reader.read(builder, played, one) for one in tokens]
-        found = await gather_or_cancel(teacher.advise(reading) for reading in readings)
+        found = await gather_or_cancel(advice_if_it_fits(teacher, reading) for reading in readings)
         return tuple(
             replace(advice, text_bytes=scored_bytes(builder.model_name, one, datum, advice))
             for advice, one, datum in zip(found, tokens, data, strict=True)
         )
+
+
+async def advice_if_it_fits(teacher: Teacher, reading: Reading) -> Advice:
+    """Nothing of a conversation that has become longer than the teacher's server takes: its tokens are not scored."""
+    try:
+        return await teacher.advise(reading)
+    except TooLong as error:
+        log.warning("%s: the teacher says nothing of this conversation", error)
+        return Advice((None,) * reading.length)
 
 
 def tokens_of(datum: tinker.Datum) -> list[int]:

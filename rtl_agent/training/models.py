@@ -1,5 +1,6 @@
 """The student and its teacher on a backend: their names are checked before anything is made, then clients for them."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +9,7 @@ import tinker
 from tinker_cookbook.completers import StopCondition
 
 from rtl_agent.backends.connect import Connection
-from rtl_agent.byte_vocabulary import NotBytes
+from rtl_agent.byte_vocabulary import ByteVocabulary, NotBytes
 from rtl_agent.envs.dialects.registry import reading_dialect
 from rtl_agent.envs.teacher_view import Thinking as ThinkingSeen
 from rtl_agent.envs.tokenizers import tokenizer_for
@@ -17,6 +18,9 @@ from rtl_agent.prompts import reference_reply
 from rtl_agent.registry import PluginError, UnknownName
 from rtl_agent.runs import Checkpoint
 from rtl_agent.teachers import OTHER_TOKENS, SAME_TOKENS, TEACHERS, Teacher, TeacherSetup, TinkerScorer
+from rtl_agent.teachers.alignment import align
+from rtl_agent.teachers.known_text import TEXT
+from rtl_agent.teachers.other_tokens import LONGEST_CHUNK, ONE_TO_ONE
 from rtl_agent.training.advisor import Advisor
 from rtl_agent.training.config import SELF, Config
 from rtl_agent.training.errors import BadConfig
@@ -83,6 +87,32 @@ async def open_advisors(
     known = teachers
     advisors = {teacher.name: _advisor(config, tasks, teacher) for teacher in known.all}
     return lambda problem: advisors[known.of(problem).name]
+
+
+def alignment_lines(config: Config, teachers: Teachers) -> list[str]:
+    """Of each teacher with another tokenizer: how much of a known module can be compared. BadConfig if nothing can."""
+    found = []
+    for opened in teachers.all:
+        student, teacher = tokenizer_for(config.student), tokenizer_for(opened.tokenizer)
+        if teacher_kind(config, student, teacher, opened.name) != OTHER_TOKENS:
+            continue
+        try:
+            ours, theirs = ByteVocabulary.from_tokenizer(student), ByteVocabulary.from_tokenizer(teacher)
+        except NotBytes as error:
+            raise BadConfig(f"teacher {opened.name} has another tokenizer than {config.student}: {error}") from error
+        mine, others = ours.encode(TEXT.encode()), theirs.encode(TEXT.encode())
+        if mine is None or others is None:
+            raise BadConfig(f"teacher {opened.name}: a tokenizer does not give back a Verilog module as it was")
+        kinds: Counter[str] = Counter()
+        for chunk in align(ours.pieces(mine), theirs.pieces(others)):
+            short = chunk.span[1] - chunk.span[0] <= LONGEST_CHUNK
+            kinds[chunk.kind if short else "long"] += chunk.student[1] - chunk.student[0]
+        aligned, alone = 1 - kinds["long"] / len(mine), kinds[ONE_TO_ONE] / len(mine)
+        found.append(
+            f"teacher {opened.name} has another tokenizer: {aligned:.0%} of the student's tokens in a Verilog module "
+            f"can be compared, {alone:.0%} one to one"
+        )
+    return found
 
 
 def _advisor(config: Config, tasks: TrainingTasks, opened: OpenTeacher) -> Advisor:

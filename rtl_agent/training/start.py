@@ -36,6 +36,7 @@ from rtl_agent.training.evaluate import Exam, held_out
 from rtl_agent.training.interrupt import Interrupted, Stop, listening
 from rtl_agent.training.loop import Loop, ensure_steps, first_step
 from rtl_agent.training.models import (
+    alignment_lines,
     check_embedded_models,
     context_length,
     evaluated_teacher,
@@ -211,6 +212,8 @@ async def _train(config: Config, path: Path, console: Console, stop: Stop) -> Tr
         teachers = await open_teachers(config, connection, elsewhere)
         if teachers:
             await check_teachers([one for one in teachers.all if one not in elsewhere.teachers], say)
+            for line in alignment_lines(config, teachers):
+                say(line)
             teachers.check_rules(tasks.sampler.problems)
             check_contexts(config, tasks, teachers)
         trackers = Trackers(config, run.path.name, to_json(config))

@@ -10,7 +10,7 @@ from tests.grading.test_grader import INVERTER, plain
 from tests.grading.test_seal import in_one_loop, with_harness
 
 DRAWS = """
-import datetime, os, random, secrets, subprocess, sys, threading, time, uuid
+import datetime, multiprocessing, os, random, resource, secrets, subprocess, sys, threading, time, uuid
 from dataclasses import dataclass, field
 import cocotb
 from cocotb.triggers import Timer
@@ -54,6 +54,15 @@ SOURCES = {
     "thread": lambda: threading.get_ident(),
     "address": lambda: id(object()),
     "hash": lambda: hash(object()),
+    "hash of a string": lambda: hash("stimulus"),
+    "hash of a tuple": lambda: hash(("stimulus", 1)),
+    "main thread": lambda: threading.current_thread().ident,
+    "process of a library": lambda: multiprocessing.current_process().pid,
+    "kernel clock": lambda: time.clock_gettime(time.CLOCK_REALTIME),
+    "kernel clock in ns": lambda: time.clock_gettime_ns(time.CLOCK_MONOTONIC),
+    "usage": lambda: resource.getrusage(resource.RUSAGE_SELF).ru_utime,
+    "device": lambda: open("/dev/urandom", "rb").read(8).hex(),
+    "unbuffered device": lambda: open("/dev/random", "rb", buffering=0).read(8).hex(),
     "fork": forked,
     "script": lambda: subprocess.run(SCRIPT, capture_output=True).stdout,
 }

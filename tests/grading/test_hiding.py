@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from rtl_agent.grading import Grader, Outcome, submit
-from rtl_agent.grading.hiding import calls_out
+from rtl_agent.grading.hiding import calls_out, given_macros
 from rtl_agent.grading.same_branches import elaborated_differences
 from rtl_agent.grading.same_text import differences, reading
 from rtl_agent.problems import Problem
@@ -55,6 +55,13 @@ def test_common_directives_are_no_difference(text: str) -> None:
 def test_long_hostile_text_is_read_in_linear_time() -> None:
     for piece in ("/*", '"', "`", "\\", "/", '`line 1 "'):
         assert reading(piece * 200_000)
+
+
+def test_macros_of_given_files_are_those_in_their_code(bundled: dict[str, Problem]) -> None:
+    text = '`ifdef A\n`elsif B\nwire x = `C; // `ifdef NO\n`endif\nstring s = "`ifdef NO";\n'
+    found = given_macros(replace(bundled[LINT], context={"rtl/a.sv": text, "docs/a.md": "`ifdef NO"}))
+    assert {"A", "B", "C"} <= found
+    assert "NO" not in found
 
 
 def test_calls_out_of_verilog_are_seen(bundled: dict[str, Problem]) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from rtl_agent.grading import Grader, Outcome, submit
 from rtl_agent.grading.grade import StageName, TestResult
-from rtl_agent.grading.netlist import lost_names, netlist_plan
+from rtl_agent.grading.netlist import given_ports, lost_names, netlist_plan, sets_name
 from rtl_agent.grading.verdict import ServiceVerdict
 from rtl_agent.problems import CocotbVersion, Problem, Service
 
@@ -31,6 +31,29 @@ def verdict(*messages: str | None) -> ServiceVerdict:
     tests = [TestResult(f"test_{i}", m is None, m, item="runner.py::all") for i, m in enumerate(messages)]
     whole = TestResult("runner.py::all", all(m is None for m in messages), None)
     return ServiceVerdict("sanity", bool(whole.passed), 0.0, (*tests, whole))
+
+
+@pytest.mark.parametrize(
+    ("python", "sets"),
+    [
+        ("dut.state.value = 1", True),
+        ("dut.state[3].value = 1", True),
+        ("dut.state.next.value += 1", True),
+        ("dut.state <= 1", True),  # cocotb 1.x
+        ("dut.state.setimmediatevalue(0)", True),
+        ("assert dut.state.value <= 4", False),
+        ("if dut.state.value == 1:\n    pass", False),
+        ("state = dut.state", False),
+        ("dut.other.value = int(dut.state.value)", False),
+    ],
+)
+def test_a_test_that_sets_a_name_is_told_from_one_that_compares_it(python: str, sets: bool) -> None:
+    assert sets_name(python, "state") is sets
+
+
+def test_given_ports_are_those_that_tests_look_at(bundled: dict[str, Problem]) -> None:
+    found = given_ports(bundled["rtl_popcount_0001"], {"count", "data", "total"})
+    assert found == {"popcount": {"data": "input", "count": "output"}}
 
 
 def test_names_are_lost_only_where_nothing_else_failed() -> None:

@@ -17,9 +17,13 @@ import sys
 MARK = "rtl_agent_branch_"
 _SCOPE = re.compile(r'^(S_\w+) \.scope (\w+)[\w.]*, "(.*?)" "(.*?)" \d+ \d+(?:, \d+ \d+ \d+, (S_\w+))?;')
 _PARAMETER = re.compile(r'^P_\w+ \.param/\w+ "(.*?)" .*?, (\+?)C4<([01xz]*)>;')
-_SIGNAL = re.compile(r'^v\w+ \.(?:net|var)(?:/\w+)? "(.*?)", (-?\d+) (-?\d+)')
+_SIGNAL = re.compile(r'^v\w+ \.(?:net|var)(?:/(?!real)\w+)? "(.*?)", (-?\d+) (-?\d+)')
+_ARRAY = re.compile(r'^(v\w+) \.array(?:/(?!real)\w+)? "(.*?)", (-?\d+) (-?\d+)(?:, (-?\d+) (-?\d+))?;')
+_WORD = re.compile(r"^v\w+ \.net(?:/\w+)? (v\w+) 0, (-?\d+) (-?\d+)")  # the first of an array of nets
 _CONSTANT = re.compile(r"(\d+)'(s?)h([0-9a-f]+)")
-_RANGE = re.compile(r"(-?\d+):(-?\d+)")
+_RANGE = re.compile(r"\[?(-?\d+):(-?\d+)\]?")
+_INTEGRAL = {"logic", "bit", "reg", "integer", "int", "byte", "shortint", "longint", "time"}
+_NAMED_TYPES = ("REFDTYPE", "ENUMDTYPE", "MEMBERDTYPE", "CONSTDTYPE")
 _QUIET = ("-Wno-fatal", "-Wno-lint", "-Wno-style", "--timing")
 
 
@@ -89,7 +93,7 @@ class Elaborated:
     def __init__(self):
         self.marks = {}  # module -> (path, mark)
         self.values = {}  # (module, path, name) -> values, each the bits of a number
-        self.widths = {}  # (module, path, name) -> widths
+        self.widths = {}  # (module, path, name) -> widths, each (bits of a word, words)
 
     def add(self, module, path, name, value=None, width=None):
         self.marks.setdefault(module, set())
@@ -105,7 +109,7 @@ def icarus(path, top):
     said = run("iverilog", "-g2012", *(("-s", top) if top else ()), "-o", f"{path}.vvp", path)
     if said:
         return said
-    found, scopes, here = Elaborated(), {}, None
+    found, scopes, arrays, here = Elaborated(), {}, {}, None
     with open(f"{path}.vvp", errors="replace") as stream:
         for line in stream:
             if scope := _SCOPE.match(line):
@@ -119,7 +123,17 @@ def icarus(path, top):
                 found.add(*here, name, value=_bits(bits, signed))
             elif here and (signal := _SIGNAL.match(line)):
                 name, left, right = signal.groups()
-                found.add(*here, name, width=abs(int(left) - int(right)) + 1)
+                found.add(*here, name, width=(_count(left, right), 1))
+            elif here and (array := _ARRAY.match(line)):
+                number, name, first, last, left, right = array.groups()
+                words = _count(first, last)
+                if left is None:
+                    arrays[number] = (*here, name), words
+                else:
+                    found.add(*here, name, width=(_count(left, right), words))
+            elif (word := _WORD.match(line)) and word.group(1) in arrays:
+                where, words = arrays[word.group(1)]
+                found.add(*where, width=(_count(*word.group(2, 3)), words))
     return found
 
 
@@ -150,7 +164,7 @@ def _gather(node, module, path, types, found):
             elif child.get("isParam"):
                 found.add(module, path, child["name"])
             else:
-                found.add(module, path, child["name"], width=_width(types.get(child.get("dtypep"), {})))
+                found.add(module, path, child["name"], width=_shape(child, types))
         elif child.get("type") not in ("FUNC", "TASK"):
             _gather(child, module, below, types, found)
 
@@ -166,12 +180,31 @@ def _all(tree):
             todo += node
 
 
-def _width(type_):
-    """Of a plain vector; others are not compared."""
-    if type_.get("type") != "BASICDTYPE" or type_.get("keyword", type_.get("name")) not in ("logic", "bit", "reg"):
+def _shape(node, types):
+    """(bits of a word, words) of what has this type; None for a type that has no bits."""
+    type_ = types.get(node.get("refDTypep", node.get("dtypep")), {})
+    kind = type_.get("type")
+    if kind == "BASICDTYPE":
+        found = _RANGE.fullmatch(type_.get("range", "0:0"))
+        return (_count(*found.groups()), 1) if found and type_.get("keyword") in _INTEGRAL else None
+    if kind in _NAMED_TYPES:
+        return _shape(type_, types)
+    if kind in ("STRUCTDTYPE", "UNIONDTYPE"):
+        members = [_shape(member, types) for member in type_.get("membersp", [])]
+        if not type_.get("packed") or not members or None in members:
+            return None
+        widths = [width for width, _ in members]
+        return (sum(widths) if kind == "STRUCTDTYPE" else max(widths), 1)
+    below = _shape(type_, types) if kind in ("PACKARRAYDTYPE", "UNPACKARRAYDTYPE") else None
+    found = _RANGE.fullmatch(type_.get("declRange", ""))
+    if below is None or not found:
         return None
-    found = _RANGE.fullmatch(type_.get("range", "0:0"))
-    return abs(int(found.group(1)) - int(found.group(2))) + 1 if found else None
+    (width, words), count = below, _count(*found.groups())
+    return (width * count, words) if kind == "PACKARRAYDTYPE" else (width, words * count)
+
+
+def _count(left, right):
+    return abs(int(left) - int(right)) + 1
 
 
 def _bits(bits, signed):
@@ -179,10 +212,18 @@ def _bits(bits, signed):
 
 
 def _same(a, b):
-    """As far as the shorter one goes: the tools give an expression without a size other widths."""
+    """The same number: the tools give an expression without a size other widths. With x, bits that both have."""
     a, b = a.lstrip("+"), b.lstrip("+")
-    shorter = min(len(a), len(b))
-    return not shorter or a[-shorter:] == b[-shorter:]
+    if not (a and b) or (a + b).strip("01"):
+        shorter = min(len(a), len(b))
+        return not shorter or a[-shorter:] == b[-shorter:]
+    return bool(_numbers(a) & _numbers(b))
+
+
+def _numbers(bits):
+    """What these bits may stand for, without and with a sign."""
+    number = int(bits, 2)
+    return {number, number - (1 << len(bits))} if bits[0] == "1" else {number}
 
 
 def differences(simulated, linted):

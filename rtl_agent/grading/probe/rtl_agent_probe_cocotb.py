@@ -34,6 +34,12 @@ def rewrite_assertions_once():
         manager._setup_pytest_assertion_rewriting = classmethod(lambda cls, modules: None)
 
 
+def give_old_names():
+    """Changing a class makes Python forget what it has looked up in it: a warm simulator does it before it forks."""
+    if hasattr(sys.modules["cocotb.regression"].RegressionManager, "start_regression"):
+        rtl_agent_probe_old_names.give()
+
+
 class _AfterImport:
     """Calls back when a module has been imported: cocotb itself cannot be imported before it is initialised."""
 

@@ -12,8 +12,15 @@ _ARITHMETIC = ("add", "sub", "mul", "floordiv", "mod", "pow", "lshift", "rshift"
 _BITS = ("and", "or", "xor")
 
 
+_given = False
+
+
 def give():
-    """Before a harness is imported, after cocotb is."""
+    """Before a harness is imported, after cocotb is; once is enough."""
+    global _given
+    if _given:
+        return
+    _given = True
     import cocotb
     import cocotb.result
     from cocotb.types import Logic, LogicArray

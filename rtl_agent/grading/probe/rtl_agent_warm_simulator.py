@@ -179,6 +179,7 @@ def _import_everything():
         with suppress(OSError):
             ctypes.CDLL(path)
     rtl_agent_probe_cocotb.rewrite_assertions_once()
+    rtl_agent_probe_cocotb.give_old_names()
     _fill_caches()
     _number_lines_quickly()
     _keep_real_functions()

@@ -74,6 +74,7 @@ def _plain(found: re.Match[str]) -> str:
 
 
 def _is_escaped(text: str) -> bool:
-    """Whether the whole text was escaped: no sign that HTML escapes stands there as itself."""
+    """Whether the whole text was escaped: no sign that HTML escapes stands there as itself, but `>`, which may."""
     rest = _ENTITY.sub("", text)
-    return not any(sign in rest for sign in "<>&") and _SURELY_ESCAPED.search(text) is not None
+    kept = "<&>" if "&gt;" in text else "<&"
+    return not any(sign in rest for sign in kept) and _SURELY_ESCAPED.search(text) is not None

@@ -1,0 +1,44 @@
+// Counts the ones of a 32-bit word; one cycle of latency.
+module popcount (
+    input  logic        clk,
+    input  logic        rst_n,
+    input  logic        in_valid,
+    input  logic [31:0] data,
+    output logic        out_valid,
+    output logic [5:0]  count,
+    output logic        majority,
+    output logic [99:0] many
+);
+
+    wire [5:0] total;
+    ones counted (.data(data), .total(total));
+
+    always_ff @(posedge clk) begin
+        many <= {many[98:0], in_valid};
+        if (!rst_n) begin
+            out_valid <= 1'b0;
+            count     <= 6'd0;
+            majority  <= 1'b0;
+        end else begin
+            out_valid <= in_valid;
+            if (in_valid) begin
+                count    <= total;
+                majority <= (total > 6'd16);
+            end
+        end
+    end
+
+endmodule
+
+(* whitebox *)
+module ones (
+    input  wire  [31:0] data,
+    output logic [5:0]  total
+);
+    integer i;
+    always @* begin
+        total = 6'd0;
+        for (i = 0; i < 32; i = i + 1)
+            total = total + {5'd0, data[i]};
+    end
+endmodule
