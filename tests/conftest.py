@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
+from hypothesis import settings
 
 from rtl_agent.grading import Grader, SimulationMode
 from rtl_agent.problems import NearMiss, Problem, load_near_misses, load_problems
@@ -13,6 +14,9 @@ from rtl_agent.problems import NearMiss, Problem, load_near_misses, load_problem
 CVDP = "RTL_AGENT_CVDP"
 # Before torch is imported: workers with a thread for each core spend most of their time waiting for one another.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Hypothesis fails an example that takes 200 ms, which on a busy machine any may.
+settings.register_profile("any-machine", deadline=None)
+settings.load_profile("any-machine")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

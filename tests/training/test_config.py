@@ -77,6 +77,8 @@ def test_an_option_has_one_meaning_under_all_its_names(known: NamedOption) -> No
     values |= {"extraction": "cvdp", "loss_fn": "ppo", "groups_without_signal": "drop", "lr_schedule": "cosine"}
     values |= {"behavior_if_log_dir_exists": "raise", "teacher_backend": "tinker", "teacher_for": "fifo*:teacher"}
     wanted = values.get(known.flat)
+    if wanted is None and known.option.choices:
+        wanted = known.option.choices[-1]
     if wanted is None:
         wanted = {bool: "true", int: "7", float: "0.7", str: "x"}.get(known.type, "0.7")
     made = [parse("distill", ["preset=none", f"{name}={wanted}"]) for name in known.names]
