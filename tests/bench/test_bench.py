@@ -84,7 +84,8 @@ async def test_throughput_counts_and_weighs() -> None:
     results = await throughput.measure(subjects()[INVERTER], 0.2, find_toolchain(), jobs=(1,))
     assert [one.path for one in results] == [throughput.COLD, throughput.FAST]
     assert all(one.grades > 0 and one.per_second > 0 and one.cpu_ms > 0 for one in results)
-    assert 10 < results[1].private_mib <= results[1].idle_mib < 500
+    # The test process counts too, with whatever earlier tests of it have imported: torch alone is 400 MB.
+    assert 10 < results[1].private_mib <= results[1].idle_mib < 1_500
     assert len(throughput_table(results).rows) == 2
 
 
