@@ -182,7 +182,7 @@ async def test_killing_a_host_that_opens_boxes_leaves_nothing(start: Start) -> N
         await asyncio.sleep(delay)
         for host in hosts:
             host.kill()
-    # What is left two seconds after the last kill. Later ones belong to tests beside this one, which kill hosts as well.
+    # What is left two seconds after the last kill. Later ones belong to tests beside this one, which kill hosts too.
     left: set[str] = set()
     for _ in range(40):
         left |= abandoned() - before
