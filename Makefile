@@ -2,8 +2,10 @@
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-all test-quick docs lock clean
 BIN := .venv/bin
-# One more than there are cores, up to 8: some tests wait for a time limit.
-WORKERS := $(shell n=$$(nproc 2>/dev/null || echo 1); [ $$n -gt 7 ] && echo 8 || echo $$((n + 1)))
+# Two more than there are cores, up to 8: many tests wait for a process or a time limit. The longest stand last, so a
+# worker that has nothing left takes from the others.
+WORKERS := $(shell n=$$(nproc 2>/dev/null || echo 1); [ $$n -gt 6 ] && echo 8 || echo $$((n + 2)))
+XDIST := -n $(WORKERS) --dist worksteal
 
 help:  ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */  make \1\t/' | expand -t 18
@@ -19,13 +21,13 @@ test: setup  ## lint, types, layering and all tests that are not slow
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
-	@$(BIN)/pytest -m "not slow" -n $(WORKERS) --durations 10
+	@$(BIN)/pytest -m "not slow" $(XDIST) --durations 10
 
 test-quick:  ## in a minute, without EDA tools and torch: lint and the tests that need neither
 	@sh scripts/setup.sh --quick
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check --quiet .
-	@$(BIN)/pytest -p tests.quick -m "not slow" -n $(WORKERS)
+	@$(BIN)/pytest -p tests.quick -m "not slow" $(XDIST)
 
 test-all: setup  ## the same with the slow tests, Ray among them
 	@$(BIN)/python -c 'import ray' 2>/dev/null || $(BIN)/pip install -qq --disable-pip-version-check -e '.[dev,ray]'
@@ -33,7 +35,7 @@ test-all: setup  ## the same with the slow tests, Ray among them
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
-	@$(BIN)/pytest -n $(WORKERS) --durations 10
+	@$(BIN)/pytest $(XDIST) --durations 10
 
 docs: setup  ## the site, in docs/_build/html
 	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html

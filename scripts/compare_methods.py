@@ -84,6 +84,7 @@ METHODS = (
 
 _WIDE = ("batch_size=16", "group_size=1", f"generated_problems={16 * STEPS}")
 _OTHER = ("teacher_model=rtl-agent/teacher-2",)
+_READER = ("student_model=rtl-agent/student-reader", "teacher_model=self", "teacher_weights=start")
 _REVERSE = (1.0, 0.0, 0.0, *_WIDE)
 TEACHERS = (
     _distill("same", "a teacher with the student's tokenizer", *DEMO, *_WIDE),
@@ -100,8 +101,10 @@ TEACHERS = (
     _distill("self-reference", "itself, told the reference", *DEMO, *_WIDE, "teacher_model=self"),
     _distill("self-feedback", "itself, told what failed", *DEMO, *_WIDE, "teacher_model=self",
              "teacher_sees=feedback"),
-    _distill("reader-reference", "a student that was taught to read references: itself, told the reference", *DEMO,
-             *_WIDE, "student_model=rtl-agent/student-reader", "teacher_model=self", "teacher_weights=start"),
+    _distill("reader-reference", "a student that was taught to read: itself, told the reference", *DEMO, *_WIDE,
+             *_READER),
+    _distill("reader-feedback", "a student that was taught to read: itself, told what failed", *DEMO, *_WIDE, *_READER,
+             "teacher_sees=feedback"),
 )  # fmt: skip
 
 

@@ -1,5 +1,6 @@
 """What a model is taught: generated problems with answers, stage by stage, as questions and answers in tokens."""
 
+import contextlib
 import itertools
 import json
 from collections.abc import Iterator
@@ -13,10 +14,12 @@ from tinker_cookbook.renderers import Message as RendererMessage
 from rtl_agent.envs.dialects.registry import dialect_for
 from rtl_agent.envs.env import ProblemGroupBuilder
 from rtl_agent.envs.episode_config import AGENTIC, EpisodeConfig
+from rtl_agent.envs.feedback import failures
 from rtl_agent.envs.prompt import prompt_for
 from rtl_agent.envs.renderers import renderer_for
 from rtl_agent.envs.session import ToolResult
 from rtl_agent.envs.tokenizers import tokenizer_for
+from rtl_agent.grading import SyncGrader
 from rtl_agent.problems import Kind, Problem, load_problems
 from rtl_agent.problems.generate import (
     SPECIFICATION,
@@ -28,9 +31,10 @@ from rtl_agent.problems.generate import (
     identifier,
     instances,
 )
-from rtl_agent.prompts import as_dicts, messages, with_reference
+from rtl_agent.prompts import Message, as_dicts, messages, with_feedback, with_reference
 
 BLOCK = 256  # instances drawn at a time
+JUDGED = 64  # answers at a time that are drawn, and graded where what failed is told
 SYSTEM, RENDERER, MODEL = "short", "rtl_agent", "rtl-agent/student"  # whose tokenizer nearly all share
 SHELL = "execute_bash"
 EXIT_0 = "[exit code 0]"
@@ -62,6 +66,7 @@ class Form(Enum):
     CALL = "a tool call that writes the file"
     WORKSPACE = "a call that reads the specification, then one that writes the file"
     TOLD = "one answer, after the same question was answered by the reference"
+    MENDED = "the reference, after another answer and what the grader says of it"
 
 
 @dataclass(frozen=True)
@@ -82,6 +87,7 @@ class Stage:
     calls: float = 0.0  # share that is asked of an agent, which writes its file by a tool call
     workspaces: float = 0.0  # of these: the share in which the specification is a file, to be read by a call before
     told: float = 0.0  # share that is told the reference, as a student that teaches itself is, and writes it
+    mended: float = 0.0  # share that is told what failed in an answer with any share of habit, and writes the reference
 
 
 Course = tuple[Stage, ...]
@@ -97,13 +103,16 @@ def answered(seed: int, course: Course) -> Iterator[Answered]:
         for instance in found:
             form = _form(stage, forms)
             right = habit.random() < stage.right or form is Form.TOLD
-            design = instance.reference if right else habitual_answer(instance, stage.habit, habit)
+            share = habit.random() if form is Form.MENDED else stage.habit
+            design = instance.reference if right else habitual_answer(instance, share, habit)
             yield Answered(instance, design, form)
 
 
 def _form(stage: Stage, random: Random) -> Form:
-    if stage.told and random.random() < stage.told:
-        return Form.TOLD
+    if stage.told or stage.mended:
+        drawn = random.random()
+        if drawn < stage.told + stage.mended:
+            return Form.TOLD if drawn < stage.told else Form.MENDED
     if random.random() >= stage.calls:
         return Form.REPLY
     return Form.WORKSPACE if random.random() < stage.workspaces else Form.CALL
@@ -176,7 +185,12 @@ def pairs(seed: int, course: Course, model: str = MODEL) -> Iterator[Pair]:
     end = renderer.tokenizer.encode("<|im_end|>")
     template = as_problem(instances(seed, 1)[0])
     conversations = Conversations(seed, model)
-    for one in answered(seed, course):
+
+    def after(told: list[Message], said: str) -> Pair:
+        prompt = renderer.build_generation_prompt(cast(list[RendererMessage], as_dicts(told)))
+        return Pair(tuple(prompt.to_ints()), (*renderer.tokenizer.encode(said), *end))
+
+    for one, failed in _judged(answered(seed, course)):
         problem = _without_harness(template, one.instance)
         match one.form:
             case Form.REPLY:
@@ -184,13 +198,29 @@ def pairs(seed: int, course: Course, model: str = MODEL) -> Iterator[Pair]:
                 yield Pair(asked, (*renderer.tokenizer.encode(answer(one.design)), *end))
             case Form.TOLD:
                 said = answer(one.design)
-                told = with_reference(messages(problem, system=SYSTEM), said, agent=False, brief=True)
-                prompt = renderer.build_generation_prompt(cast(list[RendererMessage], as_dicts(told)))
-                yield Pair(tuple(prompt.to_ints()), (*renderer.tokenizer.encode(said), *end))
+                yield after(with_reference(messages(problem, system=SYSTEM), said, agent=False, brief=True), said)
+            case Form.MENDED:
+                asked_first = messages(problem, system=SYSTEM)
+                told = with_feedback(asked_first, answer(one.design), failed, agent=False)
+                yield after(told, answer(one.instance.reference))
             case Form.CALL:
                 yield conversations.writing(problem, one.design)
             case Form.WORKSPACE:
                 yield conversations.reading(problem, one.design)
+
+
+def _judged(stream: Iterator[Answered]) -> Iterator[tuple[Answered, str]]:
+    """Each with what the grader says of its design, as its author would be told; "" where nobody is told."""
+    with contextlib.ExitStack() as stack:
+        grader: SyncGrader | None = None
+        while some := list(itertools.islice(stream, JUDGED)):
+            judged = [one for one in some if one.form is Form.MENDED]
+            if judged and grader is None:
+                grader = stack.enter_context(SyncGrader(jobs=1))
+            asked = [(as_problem(one.instance), answer(one.design)) for one in judged]
+            grades = grader.grade_replies(asked) if grader else []
+            said = iter([failures(problem, grade) for (problem, _), grade in zip(asked, grades, strict=True)])
+            yield from ((one, next(said) if one.form is Form.MENDED else "") for one in some)
 
 
 def documents(seed: int, course: Course, model: str = MODEL) -> Iterator[Pair]:

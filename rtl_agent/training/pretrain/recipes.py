@@ -51,7 +51,7 @@ SECOND_TEACHERS: Course = (
     Stage(109, _SECOND_AGAIN),
     Stage(190, _TEACHERS_LAST),
 )
-READERS: Course = (Stage(0, _STUDENTS_THEN, right=0.1, calls=0.06, told=0.5),)
+READERS: Course = (Stage(0, _STUDENTS_THEN, right=0.1, calls=0.06, told=0.3, mended=0.35),)
 AGENTS: Course = (Stage(0, _TEACHERS_LAST, calls=1.0, workspaces=0.5),)
 
 
@@ -82,9 +82,9 @@ RECIPES: Mapping[str, Recipe] = {
         rates=Rates(matrices=0.01, rest=1.5e-3),
     ),
     "student-reader": Recipe(
-        "the student, taught to follow a reference that it is told; untold it answers by habit as before",
+        "the student, taught to use what it is told: a reference, or what failed; untold it answers by habit as before",
         6,
-        2_000_000,
+        3_000_000,
         pairs,
         READERS,
         start="rtl-agent/student",

@@ -81,6 +81,21 @@ def test_in_a_workspace_it_is_taught_to_read_the_specification_first() -> None:
     assert not DIALECT.parse(last).calls
 
 
+def test_told_what_failed_it_is_taught_to_write_the_reference() -> None:
+    """What is told is the grader's: a right answer passed, a wrong one failed in words that a refining model is shown."""
+    course = (Stage(0, ("counter", "mux"), right=0.3, mended=1.0),)
+    said = []
+    for one, pair in zip(first(course, 12), pairs(0, course), strict=False):
+        question, taught = (str(TOKENIZER.decode(list(part))) for part in (pair.question, pair.answer))
+        assert one.design in question
+        assert one.instance.reference in taught
+        judged = question.partition("Your answer was judged.")[2]
+        assert ("Every test passed." in judged) == (one.design == one.instance.reference)
+        said.append(judged)
+    assert len(set(said)) > 2
+    assert not any("/src" in one or "test_runner" in one for one in said)
+
+
 def test_nothing_of_the_bundled_workspaces_is_taught() -> None:
     """They are what agents are tested on."""
     problems = [problem for problem in load_problems("bundled") if problem.kind is Kind.AGENTIC]
