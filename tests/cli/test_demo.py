@@ -5,7 +5,15 @@ import subprocess
 import sys
 from pathlib import Path
 
-SHORT = ("max_steps=4", "batch_size=3", "generated_problems=12", "eval_problems=12", "eval_every=4", "exam_problems=12", "save_every=4")
+SHORT = (
+    "max_steps=4",
+    "batch_size=3",
+    "generated_problems=12",
+    "eval_problems=12",
+    "eval_every=4",
+    "exam_problems=12",
+    "save_every=4",
+)
 
 
 def demo(*words: str) -> subprocess.CompletedProcess[str]:

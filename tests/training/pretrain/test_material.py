@@ -82,7 +82,7 @@ def test_in_a_workspace_it_is_taught_to_read_the_specification_first() -> None:
 
 
 def test_told_what_failed_it_is_taught_to_write_the_reference() -> None:
-    """What is told is the grader's: a right answer passed, a wrong one failed in words that a refining model is shown."""
+    """What is told is the grader's own: that a right answer passed, or what failed, as a refining model is shown it."""
     course = (Stage(0, ("counter", "mux"), right=0.3, mended=1.0),)
     said = []
     for one, pair in zip(first(course, 12), pairs(0, course), strict=False):
