@@ -1,9 +1,12 @@
-"""Renderers on Qwen3's and gpt-oss's own vocabularies: token ids, prompts, stops, and answers read back."""
+"""Renderers on Qwen3's, gpt-oss's and Llama 3's own vocabularies: token ids, prompts, stops, and answers read back."""
 
 import os
+from pathlib import Path
 
 import openai_harmony as harmony
 import pytest
+import tiktoken
+from tiktoken.load import load_tiktoken_bpe
 from tinker_cookbook.tokenizer_utils import register_tokenizer, unregister_tokenizer
 
 from rtl_agent.envs.env import ProblemGroupBuilder, live_grader
@@ -11,7 +14,7 @@ from rtl_agent.envs.prompt import answer_text, prompt_for
 from rtl_agent.envs.renderers import DATE, renderer_for
 from rtl_agent.grading import Grader
 from rtl_agent.problems import Kind, Problem
-from tests.envs.vocabularies import O200K, gpt_oss, qwen3
+from tests.envs.vocabularies import LLAMA, LLAMA_PIECES, O200K, gpt_oss, llama3, qwen3
 
 ENDOFTEXT, IM_START, IM_END = 151643, 151644, 151645
 THINK, END_THINK = 151667, 151668
@@ -28,6 +31,23 @@ def test_qwen3_has_the_published_ids() -> None:
     assert qwen3().encode("<tool_call></tool_call><think></think>") == [151657, 151658, THINK, END_THINK]
     assert qwen3().encode("Hello world") == [9707, 1879]
     assert len(qwen3()) == 151669
+
+
+def test_llama_3_has_the_published_ids_and_cuts_as_tiktoken_does() -> None:
+    reader = tiktoken.Encoding(
+        "llama3", pat_str=LLAMA_PIECES, mergeable_ranks=load_tiktoken_bpe(str(LLAMA)), special_tokens={}
+    )
+    ids = [llama3().convert_tokens_to_ids(text) for text in ("<|begin_of_text|>", "<|end_header_id|>", "<|eot_id|>")]
+    assert ids == [128000, 128007, 128009]
+    assert len(llama3()) == 128256
+    texts = [CODE, "Größe 線 \N{ROCKET}", "1234567 8'hFF\t\t\r\n\n  x", "module  a ;\n\n\n//'s <|eot_id|>"]
+    for text in [
+        *texts,
+        *(path.read_text() for path in sorted((Path(__file__).parents[2] / "bundled").rglob("*.sv"))[:40]),
+    ]:
+        assert llama3().encode(text, add_special_tokens=False, split_special_tokens=True) == reader.encode_ordinary(
+            text
+        )
 
 
 @pytest.mark.parametrize("name", QWEN)

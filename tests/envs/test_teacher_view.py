@@ -21,7 +21,7 @@ from rtl_agent.envs.session import ToolResult, ToolSpec
 from rtl_agent.envs.teacher_view import SharedText, TeacherView, Thinking, teacher_view
 from rtl_agent.envs.tokenizers import tokenizer_for
 from tests.envs.dialects.spoken import ASKED, TOOLS, Spoken, spoken
-from tests.envs.vocabularies import llama3_markup, qwen3
+from tests.envs.vocabularies import llama3, qwen3
 
 OSS, QWEN, CODER = "gpt_oss_low_reasoning", "qwen3_instruct", "qwen3_coder"
 PAIRS = [
@@ -322,7 +322,7 @@ def test_hostile_turns_are_read_too() -> None:
         assert_sound(told, teacher_view(told, dialect(OSS)), vocabulary(QWEN), vocabulary(OSS))
 
 
-@pytest.mark.parametrize(("renderer", "tokenizer"), [("role_colon", qwen3), ("llama3", llama3_markup)])
+@pytest.mark.parametrize(("renderer", "tokenizer"), [("role_colon", qwen3), ("llama3", llama3)])
 def test_a_teacher_without_tool_calls_reads_answers_and_no_calls(
     renderer: str, tokenizer: Callable[[], Tokenizer]
 ) -> None:
@@ -335,3 +335,16 @@ def test_a_teacher_without_tool_calls_reads_answers_and_no_calls(
     assert len(view.ends) == (2 if renderer == "llama3" else 0)
     with pytest.raises(NoToolCalls, match="take another model"):
         teacher_view(conversation(said, [said.turn(text="x")], (), TOOLS), reader)
+
+
+@pytest.mark.parametrize("teacher", [QWEN, CODER, OSS])
+def test_llama_3_is_taught_by_models_of_other_families(teacher: str) -> None:
+    student = TextDialect(renderer_for("llama3", llama3()))
+    turns = [llama3().encode(f"{text}<|eot_id|>", add_special_tokens=False) for text in (RTL, "Done.")]
+    prompt, shown = tuple(student.first(ASKED, ()).to_ints()), [ToolResult("", "Wrong.")]
+    made = (ModelTurn(student.read(turns[0]), tuple(shown)), ModelTurn(student.read(turns[1]), ()))
+    told = Conversation(ASKED, (), made, prompt, (tuple(student.follow(turns[0], shown)), ()))
+    view = teacher_view(told, dialect(teacher))
+    assert_sound(told, view, byte_vocabulary(llama3()), vocabulary(teacher))
+    assert said_of(PartKind.TEXT, view) == f"{RTL}\nDone.".encode()
+    assert len(view.ends) == 2

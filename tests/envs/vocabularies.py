@@ -1,4 +1,4 @@
-"""Qwen3's and gpt-oss's tokenizers as they are, from vocabulary files that two installed packages carry."""
+"""Qwen3's, gpt-oss's and Llama 3's tokenizers as they are, from vocabulary files that installed packages carry."""
 
 import base64
 from functools import cache
@@ -28,6 +28,11 @@ _QWEN_MARKUP = [
     "<tool_call>", "</tool_call>", "<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>", "<|fim_pad|>",
     "<|repo_name|>", "<|file_sep|>", "<tool_response>", "</tool_response>", "<think>", "</think>",
 ]  # fmt: skip
+LLAMA_PIECES = _QWEN_PIECES.replace(r"\p{N}| ?", r"\p{N}{1,3}| ?")  # up to three digits in one
+_LLAMA = {
+    128000: "<|begin_of_text|>", 128001: "<|end_of_text|>", 128006: "<|start_header_id|>",
+    128007: "<|end_header_id|>", 128008: "<|eom_id|>", 128009: "<|eot_id|>", 128010: "<|python_tag|>",
+}  # fmt: skip
 _HARMONY = {
     "<|startoftext|>": 199998, "<|endoftext|>": 199999, "<|return|>": 200002, "<|constrain|>": 200003,
     "<|channel|>": 200005, "<|start|>": 200006, "<|end|>": 200007, "<|message|>": 200008, "<|call|>": 200012,
@@ -42,6 +47,7 @@ def package_file(package: str, path: str) -> Path:
 
 
 O200K = package_file("tml_renderers", "data/o200k_base.tiktoken")
+LLAMA = package_file("llama_models", "llama3/tokenizer.model")
 
 
 @cache
@@ -65,12 +71,12 @@ def gpt_oss() -> AnyTokenizer:
 
 
 @cache
-def llama3_markup() -> AnyTokenizer:
-    """Llama 3's markers over Qwen's ranks: its own vocabulary is in no package that is installed."""
-    tokenizer = byte_level(package_file("dashscope", "resources/qwen.tiktoken"), _QWEN_PIECES)
-    names = ["<|begin_of_text|>", "<|end_of_text|>", "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>"]
-    tokenizer.add_special_tokens([AddedToken(text, special=True, normalized=False) for text in names])
-    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token=names[0], eos_token="<|eot_id|>")
+def llama3() -> AnyTokenizer:
+    """meta-llama/Llama-3.1-8B-Instruct's. No merges lead to some of its tokens: whole pieces are looked up first."""
+    tokenizer = byte_level(LLAMA, LLAMA_PIECES, whole_pieces=True)
+    every = [_LLAMA.get(number, f"<|reserved_{number}|>") for number in range(128000, 128256)]
+    tokenizer.add_special_tokens([AddedToken(text, special=True, normalized=False) for text in every])
+    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token=_LLAMA[128000], eos_token=_LLAMA[128009])
     return cast(AnyTokenizer, fast)
 
 
@@ -79,7 +85,7 @@ def _fast(tokenizer: Tokenizer, end: str) -> AnyTokenizer:
     return cast(AnyTokenizer, fast)  # the cookbook's name for both kinds stands, for type checkers, for the slow one
 
 
-def byte_level(ranks_file: Path, pieces: str) -> Tokenizer:
+def byte_level(ranks_file: Path, pieces: str, *, whole_pieces: bool = False) -> Tokenizer:
     """Ranks as tiktoken has them -> the same byte pair encoding for `tokenizers`."""
     ranks = {}
     for line in ranks_file.read_bytes().splitlines():
@@ -103,7 +109,9 @@ def byte_level(ranks_file: Path, pieces: str) -> Tokenizer:
     vocabulary = {spelled(token): rank for token, rank in ranks.items()}
     for unused in range(len(vocabulary), max(vocabulary.values())):
         vocabulary.setdefault(f"<unused {unused}>", unused)
-    model = models.BPE(vocab=vocabulary, merges=[(spelled(one[3]), spelled(one[4])) for one in merges])
+    model = models.BPE(
+        vocab=vocabulary, merges=[(spelled(one[3]), spelled(one[4])) for one in merges], ignore_merges=whole_pieces
+    )
     tokenizer = Tokenizer(model)
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [

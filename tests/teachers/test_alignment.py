@@ -15,7 +15,7 @@ from tinker_cookbook.tokenizer_utils import Tokenizer
 from rtl_agent.byte_vocabulary import ByteVocabulary
 from rtl_agent.envs.tokenizers import tokenizer_for
 from rtl_agent.teachers.alignment import Chunk, Covering, align, align_ends, chunk_scores
-from tests.envs.vocabularies import gpt_oss, qwen3
+from tests.envs.vocabularies import gpt_oss, llama3, qwen3
 
 ROOT = Path(__file__).parents[2]
 
@@ -24,6 +24,7 @@ ROOT = Path(__file__).parents[2]
 def vocabulary(name: str) -> ByteVocabulary:
     tokenizers: dict[str, Callable[[], Tokenizer]] = {
         "gpt-oss": gpt_oss,
+        "llama3": llama3,
         "qwen3": qwen3,
         "own": lambda: tokenizer_for("rtl-agent/student"),
     }
@@ -120,19 +121,26 @@ def test_a_place_inside_an_escape_is_no_boundary() -> None:
     assert align_ends([1, None], [1]) == [Chunk((0, 1), (0, 1), (0, 1))]
 
 
-def test_how_far_apart_two_vocabularies_are_on_verilog() -> None:
-    """The share of gpt-oss's tokens in chunks of each kind with Qwen3, over the bundled designs."""
+@pytest.mark.parametrize(
+    ("student", "golden"),
+    [
+        ("gpt-oss", {"1:1": 96.6, "1:m": 1.1, "n:1": 1.0, "n:m": 1.2}),
+        ("llama3", {"1:1": 99.5, "1:m": 0.5}),
+    ],
+)
+def test_how_far_apart_two_vocabularies_are_on_verilog(student: str, golden: dict[str, float]) -> None:
+    """The share of the student's tokens in chunks of each kind with Qwen3, over the bundled designs."""
     counted: Counter[str] = Counter()
     longest = 0
     for file in sorted((ROOT / "bundled").rglob("*.sv")):
-        ours, theirs = (vocabulary(name).encode(file.read_bytes()) for name in ("gpt-oss", "qwen3"))
+        ours, theirs = (vocabulary(name).encode(file.read_bytes()) for name in (student, "qwen3"))
         assert ours is not None
         assert theirs is not None
-        for chunk in align(vocabulary("gpt-oss").pieces(ours), vocabulary("qwen3").pieces(theirs)):
+        for chunk in align(vocabulary(student).pieces(ours), vocabulary("qwen3").pieces(theirs)):
             counted[chunk.kind] += chunk.student[1] - chunk.student[0]
             longest = max(longest, chunk.span[1] - chunk.span[0])
     shares = {kind: round(100 * count / counted.total(), 1) for kind, count in counted.items()}
-    assert shares == {"1:1": 96.6, "1:m": 1.1, "n:1": 1.0, "n:m": 1.2}
+    assert shares == golden
     assert longest <= 32
 
 

@@ -12,9 +12,9 @@ from rtl_agent.envs.renderers import renderer_for
 from rtl_agent.envs.session import ToolResult
 from rtl_agent.prompts import as_dicts
 from tests.envs.dialects.spoken import ASKED
-from tests.envs.vocabularies import llama3_markup, qwen3
+from tests.envs.vocabularies import llama3, qwen3
 
-every_renderer = pytest.mark.parametrize(("name", "tokenizer"), [("llama3", llama3_markup), ("role_colon", qwen3)])
+every_renderer = pytest.mark.parametrize(("name", "tokenizer"), [("llama3", llama3), ("role_colon", qwen3)])
 
 
 def made(name: str, tokenizer: Callable[[], Tokenizer]) -> tuple[Renderer, TextDialect]:
