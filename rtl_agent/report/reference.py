@@ -6,7 +6,7 @@ compares nothing, and the report says what the grader said at the time.
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise, takewhile
 from pathlib import PurePosixPath
 
@@ -78,7 +78,9 @@ def interface_differences(asked: ActualInterface, written: ActualInterface) -> I
         if port.direction in ("input", "output")
     ]
     parameters = tuple(parameter.name for parameter in asked.parameters if not parameter.local)
-    said = compare(ExpectedInterface(asked.top, tuple(ports), parameters), written).differences
+    # A harness can read a signal inside the design by the name of a port; beside the reference that is a missing port.
+    outside = replace(written, internal=frozenset())
+    said = compare(ExpectedInterface(asked.top, tuple(ports), parameters), outside).differences
     yield from said
     known = {port.name for port in asked.ports}
     for port in written.ports:

@@ -34,6 +34,10 @@ def test_the_same_interface_in_another_order_has_no_difference() -> None:
     assert said(("input clk, input reset", swapped), ("= 4", "= 4, parameter MORE = 1")) == ()
 
 
+def test_a_signal_inside_the_design_is_no_port_of_that_name() -> None:
+    assert said((", output valid", ""), (");", ");\n  wire valid;")) == ("output `valid` is missing",)
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
