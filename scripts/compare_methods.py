@@ -127,6 +127,15 @@ class Study:
 STUDIES = {study.name: study for study in (Study("comparison", METHODS), Study("teachers", TEACHERS))}
 
 
+def results(study: Study) -> dict[tuple[str, int], dict[str, Any]]:
+    """By method and seed. The very same job of another study counts: its run would end with the same numbers."""
+    every = [json.loads(file.read_text()) for one in STUDIES.values() for file in sorted(one.results.glob("*.json"))]
+    done = {(tuple(one["words"]), one["seed"]): one for one in every if one["common"] == list(COMMON)}
+    jobs = ((method, seed) for method in study.methods for seed in sorted({seed for _, seed in done}))
+    found = ((method, seed, done.get(((method.mode, *method.words), seed))) for method, seed in jobs)
+    return {(method.name, seed): one for method, seed, one in found if one is not None}
+
+
 def run(study: Study, method: Method, seed: int, runs: Path, console: Console) -> None:
     """Train, then keep what the comparison needs."""
     from rtl_agent.training.evaluate import read
@@ -184,9 +193,8 @@ def passed_at(points: list[dict[str, float]], axis: str, spent: float) -> float 
 def write(study: Study) -> None:
     """The table and the pictures, from the results that are there."""
     found: dict[str, list[dict[str, Any]]] = {}
-    for file in sorted(study.results.glob("*.json")):
-        one = json.loads(file.read_text())
-        found.setdefault(one["method"], []).append(one)
+    for (name, _), one in results(study).items():
+        found.setdefault(name, []).append(one)
     known = [method for method in study.methods if method.name in found]
     cpu, tokens = _least_spent(known, found)
     rows = [
@@ -286,7 +294,7 @@ def main() -> int:
     part, parts = options.part
     jobs = jobs[part - 1 :: parts]
     for number, (method, seed) in enumerate(jobs, 1):
-        done = (study.results / f"{method.name}-{seed}.json").is_file()
+        done = (method.name, seed) in results(study)
         if options.what == "list":
             print(f"{method.name:16} seed {seed}  {'done' if done else 'to do'}  {method.about}")
         elif options.what == "run" and not done and time.monotonic() - began < 60 * options.minutes:

@@ -32,7 +32,10 @@ def result(method: str, seed: int, passed: float, points: list[tuple[float, floa
 
 
 def keep(compare: ModuleType, *results: dict[str, Any]) -> None:
+    methods = {method.name: method for method in compare.METHODS}
     for one in results:
+        method = methods[one["method"]]
+        one |= {"words": [method.mode, *method.words], "common": list(compare.COMMON)}
         file = compare.STUDIES["comparison"].results / f"{one['method']}-{one['seed']}.json"
         file.write_text(json.dumps(one))
 
@@ -60,6 +63,15 @@ def test_the_table_has_mean_and_spread_and_what_was_reached_at_equal_cost(compar
         "-",
     ]  # it ended before, samples none
     assert (study.results / "by_cpu.png").is_file()
+
+
+def test_the_same_job_of_another_study_is_taken_and_one_with_other_options_is_not(compare: ModuleType) -> None:
+    both, curve = compare.STUDIES["teachers"], [(0.0, 0.0, 0.0), (1.0, 1.0, 1.0)]
+    keep(compare, result("demo-wide", 1, 0.9, curve), result("reverse", 0, 0.8, curve))
+    assert {key: one["method"] for key, one in compare.results(both).items()} == {("same", 1): "demo-wide"}
+    file = compare.STUDIES["comparison"].results / "demo-wide-1.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "common": ["max_steps=1"]}))
+    assert not compare.results(both)
 
 
 def test_every_method_of_the_comparison_is_a_run_that_can_be_started(compare: ModuleType) -> None:
