@@ -7,6 +7,7 @@ http://host:port    any Tinker-compatible server, for example `rtl-agent serve`
 
 import asyncio
 import contextlib
+import logging
 import os
 import queue
 import tempfile
@@ -53,6 +54,7 @@ class Connection:
         self.server = server
         self._state = state  # a temporary directory lives as long as the connection
         self.service: tinker.ServiceClient = tinker.ServiceClient(base_url=base_url, api_key=api_key)
+        logging.getLogger("asyncio").addFilter(is_not_of_an_abandoned_request)  # once, however often it is added
         self._patience: _Patience | None = None
         self._capabilities: tinker.types.GetServerCapabilitiesResponse | None = None  # asked for once
         self._silent = False  # nobody would hear a goodbye
@@ -98,6 +100,15 @@ class Connection:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close("errored" if error else "success")
+
+
+def is_not_of_an_abandoned_request(record: logging.LogRecord) -> bool:
+    """Ctrl-C cancels samples, the server then refuses them, and asyncio logs a traceback for each, because nobody has
+    asked for the result. Whoever still waits for a request gets its error all the same."""
+    import tinker
+
+    error = record.exc_info[1] if record.exc_info else None
+    return not (isinstance(error, tinker.TinkerError) and "was never retrieved" in record.getMessage())
 
 
 def connect(
@@ -215,8 +226,8 @@ def _cloud_key(api_key: str | None) -> str:
     key = api_key or os.environ.get(KEY_VARIABLE)
     if not key:
         raise CannotConnect(
-            f"Tinker's cloud needs a key: make one at https://tinker-console.thinkingmachines.ai, set {KEY_VARIABLE}. "
-            "Without a key, backend=embedded trains small models on this machine."
+            f"Tinker's cloud needs a key: create one at https://tinker-console.thinkingmachines.ai and set "
+            f"{KEY_VARIABLE} to it. Without a key, backend=embedded trains small models on this machine."
         )
     _check_prefix(key)
     return key

@@ -219,7 +219,8 @@ def print_result(result: "EvaluationResult", written: Path) -> None:
         *(_reward(whole) if result.is_score else [NO_SCORE.format(level=settings.episode.level)]),
         f"{whole.cut_off} cut off at {settings.episode.max_tokens} tokens" if whole.cut_off else "",
         f"{whole.turns:.1f} turns on average; ended {ends}" if ends else "",
-        f"{whole.samples} answers to {whole.problems} problems: {outcomes}; {len(result.asked.lost)} errors left out; "
+        f"{_counted(whole.samples, 'answer')} to {_counted(whole.problems, 'problem')}: {outcomes}; "
+        f"{_counted(len(result.asked.lost), 'error')} left out; "
         f"{result.asked.reused} from an earlier run",
         f"env {settings.episode.kind}, level of information {settings.episode.level}, temperature "
         f"{settings.temperature:g}, seed {settings.seed}, {settings.backend}",
@@ -229,6 +230,10 @@ def print_result(result: "EvaluationResult", written: Path) -> None:
     )
     for line in filter(None, lines):
         out.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _reward(whole: "Summary") -> tuple[str, str]:

@@ -172,8 +172,9 @@ def stats(source: Source = "bundled", skip_bad: SkipBad = False, as_json: AsJson
     if as_json:
         console.print_json({"problems": len(problems), **counts})
         return
-    console.out.print(f"{len(problems)} problems in {len(counts['family'])} families")
-    for field in ("category", "difficulty", "kind", "needs", "cocotb", "split"):
+    families = len(counts["family"])
+    console.out.print(f"{_counted(problems)} in {families} {'family' if families == 1 else 'families'}")
+    for field in ("category", "difficulty", "kind", "needs", "cocotb", "split", "family"):
         table = Table(Column(field, whole=True), Column("problems", right=True))
         for value, count in counts[field].items():
             table.add(escape(value), str(count))
@@ -286,6 +287,8 @@ def new(
         made = new_directory(name, directory)
     except BadField as bad:
         raise typer.BadParameter(bad.reason, param_hint="NAME") from bad
+    except FileExistsError as error:
+        raise typer.BadParameter(f"{error.filename} already exists; choose another name", param_hint="NAME") from error
     except OSError as error:
         raise typer.BadParameter(f"{error.filename}: {error.strerror}", param_hint="NAME") from error
     print_plain(f"{made}: a counter from 0 to 9, to be changed into your problem:")

@@ -276,7 +276,28 @@ class RunConfig:
 
 @dataclass(frozen=True)
 class Config:
-    """A run: its mode and its options. BadOption (a ValueError) says which value cannot work."""
+    """A run: its mode and its options in groups. `configure` makes one from flat names and a preset.
+
+    Args:
+        mode: distill, rl or supervised.
+        data: which problems are learned from, and which are held out.
+        model: student and teacher, where they run, and how the student is sampled.
+        episode: how a problem is asked, and how its answer is read and simulated.
+        objective: what the student learns from.
+        optim: a step, and how many of them.
+        grading: the reward, and how answers are graded.
+        eval: evaluation on held-out problems, and the exam.
+        run: the run directory, checkpoints and trackers.
+
+    Raises:
+        BadOption: a ValueError that says which value cannot work, and why.
+
+    Example:
+        >>> import rtl_agent as ra
+        >>> config = ra.Config(mode="rl", optim=ra.OptimConfig(max_steps=4, group_size=8))
+        >>> config.optim.max_steps, config.model.student
+        (4, 'rtl-agent/student')
+    """
 
     mode: Mode = "distill"
     data: DataConfig = DataConfig()

@@ -146,7 +146,8 @@ def check_own_models(names: Sequence[str]) -> None:
         try:
             model_directory(name)
         except EngineError as error:
-            raise BadConfig(f"{error}{did_you_mean(name, OWN, most=1)}") from error
+            near = did_you_mean(name, OWN, most=1)
+            raise BadConfig(f"{str(error).removesuffix('.')}{near}") from error
 
 
 def check_known(names: Iterable[str], known: Iterable[str], backend: str) -> None:
@@ -243,7 +244,7 @@ async def check_scores(teacher: OpenTeacher) -> tuple[str, str]:
         found = await opinion(inner, tokens)
     except ScoringError as error:
         raise BadConfig(f"teacher {teacher.name}: {error}") from error
-    line = f"teacher {inner.name}: {found.logprob_per_byte:.3f} nats per byte of a known Verilog module"
+    line = f"teacher {inner.name} gives a known Verilog module {found.logprob_per_byte:.3f} nats per byte"
     small = teacher.name.startswith(OWN_MODELS)  # knows sixteen families of designs, and this is of none of them
     return line, f"teacher {teacher.name}: {found.doubt}" if found.doubt and not small else ""
 
