@@ -164,7 +164,9 @@ def _progress() -> Iterator[Callable[[str, int, int], None]]:
     """A bar for each kind of work on a terminal; elsewhere a line every ten seconds."""
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
     told: dict[str, float] = {}
-    with Progress(*columns, TimeRemainingColumn(), console=console.err, transient=True) as progress:
+    with Progress(
+        *columns, TimeRemainingColumn(), console=console.err, transient=True, disable=not console.err.is_terminal
+    ) as progress:
         tasks = {}
 
         def say(what: str, done: int, total: int) -> None:

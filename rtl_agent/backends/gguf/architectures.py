@@ -87,6 +87,8 @@ class Model:
             "rms_norm_eps": self.norm_eps,
             "hidden_act": "silu",
             "torch_dtype": dtype,
+            # In whose words this is written; without it transformers 5 takes any directory for a Mistral, and warns.
+            "transformers_version": "4.51.0",
         }
 
     def targets(self) -> dict[str, Target]:

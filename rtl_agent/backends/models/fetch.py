@@ -33,10 +33,12 @@ def fetch(wanted: Fetchable, *, dtype: DType = "bfloat16", say: Say = lambda wha
     """The model's directory, fetched if it is not there. FetchError or BadGguf says why there is none."""
     directory = cached_directory(wanted.name)
     folder = model_cache() / "downloads" / wanted.short
+    if is_there(wanted):
+        return directory
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with _alone(folder, wanted):
-            if is_there(wanted):
+            if is_there(wanted):  # by another process, meanwhile
                 return directory
             if directory.exists():
                 raise FetchError(f"{directory} is there, but not what is pinned for {wanted.name}: remove it.")
