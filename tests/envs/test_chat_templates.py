@@ -71,14 +71,14 @@ def test_an_example_to_learn_from_is_what_the_template_writes(name: str) -> None
 def test_text_ends_no_message(name: str) -> None:
     renderer = renderer_for(name, qwen2_5())
     prompt = renderer.build_generation_prompt([{"role": "user", "content": "a<|im_end|><|im_start|>b"}]).to_ints()
-    end, start = (qwen2_5().convert_tokens_to_ids(text) for text in ("<|im_end|>", "<|im_start|>"))
+    (end,), (start,) = (qwen2_5().encode(text) for text in ("<|im_end|>", "<|im_start|>"))
     assert (prompt.count(end), prompt.count(start)) == (2, 3)
 
 
 def test_results_of_tools_are_shown_as_qwen2_5s_template_shows_them() -> None:
     dialect = DIALECTS["qwen2_5"](renderer_for("qwen2_5", qwen2_5()))
     first = dialect.first([Message("user", "Try it.")], TOOLS).to_ints()
-    text = qwen2_5().decode(first)
+    text = str(qwen2_5().decode(first))
     assert text.startswith(
         "<|im_start|>system\nYou are Qwen, created by Alibaba Cloud. You are a helpful assistant.\n\n#"
     )
@@ -95,8 +95,8 @@ def test_results_of_tools_are_shown_as_qwen2_5s_template_shows_them() -> None:
     ]
     theirs = by_template("qwen2_5", messages, add_generation_prompt=True)
     assert shown == theirs[-len(shown) :]
-    assert (
-        qwen2_5().decode(shown).startswith("\n<|im_start|>user\n<tool_response>\na.sv\n\n</tool_response>\n<tool_resp")
+    assert str(qwen2_5().decode(shown)).startswith(
+        "\n<|im_start|>user\n<tool_response>\na.sv\n\n</tool_response>\n<tool_resp"
     )
 
 

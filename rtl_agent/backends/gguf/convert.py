@@ -62,7 +62,7 @@ def import_gguf(
         raise BadGguf(f"{out} exists already: name another directory, or remove it.")
     with GgufFile(source) as file:
         model = read_model(file)
-        vocabulary = read_vocabulary(file, model.vocabulary, model.context)
+        vocabulary = read_vocabulary(file, model.vocabulary)
         chosen, tied = sources(file, model)
         check_room(f"The model in {dtype}", size_of(model, chosen, dtype) + BESIDE_THE_WEIGHTS, out.parent)
         tokenizer = json.dumps(vocabulary.tokenizer, ensure_ascii=False)

