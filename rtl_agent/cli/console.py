@@ -18,7 +18,7 @@ INTERRUPTED = 130
 # Extra -> the modules that it brings, beside those of the core; a test compares them with what the code imports.
 EXTRAS = {
     "train": (
-        *("aiohttp", "google", "httpx", "huggingface_hub", "matplotlib", "numpy", "pydantic", "safetensors"),
+        *("aiohttp", "gguf", "google", "httpx", "huggingface_hub", "matplotlib", "numpy", "pydantic", "safetensors"),
         *("tinker", "tinker_cookbook", "tokenizers", "torch", "transformers"),
     ),
     "ray": ("ray",),

@@ -15,6 +15,7 @@ from rtl_agent.cli import (
     doctor,
     eval,
     grade,
+    models,
     play,
     pretrain,
     problems,
@@ -49,6 +50,7 @@ app.command("eval")(eval.evaluate)
 app.command("play")(play.play)
 app.add_typer(runs.app, name="runs")
 app.command("report", short_help="Write report.html and curves/*.png into a run directory.")(runs.report)
+app.add_typer(models.app, name="models")
 app.command("pretrain")(pretrain.pretrain)
 app.command("serve", short_help="Serve a model over the Tinker and OpenAI APIs.")(serve.serve)
 app.command("doctor", short_help="Show which tools were found, and whether the sandbox works.")(doctor.doctor)
