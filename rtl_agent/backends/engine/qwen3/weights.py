@@ -10,7 +10,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from rtl_agent.backends.engine.contract import EngineError
-from rtl_agent.backends.engine.optimizer import Weights
+from rtl_agent.backends.engine.optimizer import Weights as Weights
 from rtl_agent.backends.engine.qwen3.config import Qwen3Config
 
 EMBED = "model.embed_tokens"
