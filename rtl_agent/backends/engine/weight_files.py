@@ -1,4 +1,4 @@
-"""What a model's weight files hold, from their headers alone: how many numbers, of which type, and whether all is there.
+"""What a model's weight files hold, by their headers alone: how many numbers, of which type, and whether all is there.
 
 A header is some kilobytes of JSON before gigabytes of numbers, so this takes milliseconds whatever the model's size.
 """

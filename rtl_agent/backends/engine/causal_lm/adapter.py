@@ -1,7 +1,7 @@
 """What is trained: a LoRA adapter by PEFT over a shared base, or a float32 copy of every weight.
 
-Adapters are float32 whatever the base is: a step of 1e-4 is lost in bfloat16. They are computed with in the base's type,
-by the sampler too, so that the two differ by no more than the order of sums.
+Adapters are float32 whatever the base is: a step of 1e-4 is lost in bfloat16. They are computed with in the base's
+type, by the sampler too, so that the two differ by no more than the order of sums.
 """
 
 import copy
@@ -162,5 +162,5 @@ def _lora_linears(model: nn.Module) -> dict[str, Any]:
 
 def _name_of(model: nn.Module, wanted: nn.Module) -> str:
     """As it is called in the base, where no wrapper is around it."""
-    name = next(name for name, module in model.named_modules() if module is wanted)
+    name: str = next(name for name, module in model.named_modules() if module is wanted)
     return name.replace(".base_layer", "")

@@ -14,8 +14,7 @@ LEAST_CONTEXT = 16
 ATTENTION_LAYERS = frozenset({"full_attention", "sliding_attention", "attention"})
 _HALF_ABOVE = 200_000_000
 DTYPES = ("float32", "bfloat16")
-# How far two computations of one logprob may differ. float32: 3e-5 was the largest difference of sampler and trainer over
-# the six architectures of tests/backends/engine/test_causal_lm.py.
+# How far two computations of one logprob may differ.
 TOLERANCE = {"float32": 2e-4, "bfloat16": 0.25}
 
 

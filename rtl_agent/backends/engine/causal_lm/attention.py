@@ -1,8 +1,8 @@
 """Attention as transformers' models call it: sequences by SDPA, single new tokens without copies of keys and values.
 
-A model with grouped queries has the keys of a group repeated by transformers' own functions wherever there is a mask. In
-decoding that copy is as large as all keys and values, at every step; here the queries of a group are rows of one product
-instead.
+A model with grouped queries has the keys of a group repeated by transformers' own functions wherever there is a mask.
+In decoding that copy is larger than all keys and values, at every step; here the queries of a group are rows of one
+product instead.
 """
 
 from typing import Any
@@ -28,7 +28,7 @@ def attention(
     softcap: float | None = None,
     **others: Any,
 ) -> tuple[Tensor, None]:
-    """(rows, heads, length, head_dim) -> (rows, length, heads, head_dim). `s_aux`: gpt_oss's sinks, one for each head."""
+    """(rows, heads, length, head_dim) -> (rows, length, heads, head_dim). `s_aux`: gpt_oss's sinks, one for a head."""
     if s_aux is not None or softcap is not None:
         return _by_hand(query, key, value, attention_mask, scaling, s_aux, softcap), None
     if query.shape[2] > 1:

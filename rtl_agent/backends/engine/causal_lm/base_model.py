@@ -61,7 +61,7 @@ class BaseModel:
 
 def packs(dtype: torch.dtype, device: torch.device) -> bool:
     """8 rows through bfloat16 layers of a 1.5B model read 30 GB/s from packed weights, 12 GB/s from plain ones."""
-    return dtype == torch.bfloat16 and device.type == "cpu" and torch.backends.mkldnn.is_available()
+    return dtype == torch.bfloat16 and device.type == "cpu" and bool(torch.backends.mkldnn.is_available())  # type: ignore[no-untyped-call]  # torch leaves it so
 
 
 def pack(weight: Tensor) -> Tensor:
@@ -84,14 +84,17 @@ def _read(directory: Path, described: Described, dtype: torch.dtype, device: tor
     from transformers import AutoModelForCausalLM
     from transformers.utils import logging
 
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
+    logging.set_verbosity_error()  # type: ignore[no-untyped-call]  # transformers leaves it so
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    model: Any
+    loading: Any
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            model, loading = AutoModelForCausalLM.from_pretrained(
+            found: Any = AutoModelForCausalLM.from_pretrained(
                 directory, dtype=dtype, local_files_only=True, trust_remote_code=False, output_loading_info=True
             )
+            model, loading = found
     except MemoryError:
         raise EngineError(f"There is not enough memory for the weights in {directory}.") from None
     except Exception as error:  # transformers and safetensors raise what they like
@@ -127,7 +130,7 @@ def unembedded(model: Any, hidden: Tensor) -> Tensor:
 
 @torch.inference_mode()
 def check_head(base: BaseModel) -> None:
-    """An architecture that does more between its layers and its logits than we know would be trained on wrong numbers."""
+    """An architecture that does more between its layers and its logits than we know would be trained on wrong ones."""
     tokens = torch.arange(4, device=base.device)[None] % base.info.vocabulary
     wanted = base.model(input_ids=tokens, use_cache=False).logits.float()
     found = unembedded(base.model, hidden_states(base.model, tokens, use_cache=False))
@@ -135,7 +138,7 @@ def check_head(base: BaseModel) -> None:
         raise EngineError(f"The weights in {base.directory} are damaged: the model's logits are not finite.")
     if found.shape != wanted.shape or (found - wanted).abs().max() > 0.02 * wanted.abs().max() + 1e-3:
         raise EngineError(
-            f"The transformers engine does not run {base.info.architecture!r} models: it computes other logits than they."
+            f"The transformers engine does not run {base.info.architecture!r} models: its logits are not theirs."
         )
 
 

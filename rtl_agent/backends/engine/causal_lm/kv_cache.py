@@ -17,10 +17,12 @@ class PromptCache(Cache):
         self.values: list[Tensor] = []
         self.layers = []
 
-    def update(self, keys: Tensor, values: Tensor, layer_idx: int, *_: Any, **__: Any) -> tuple[Tensor, Tensor]:
-        self.keys.append(keys[0])
-        self.values.append(values[0])
-        return keys, values
+    def update(
+        self, key_states: Tensor, value_states: Tensor, layer_idx: int, *_: Any, **__: Any
+    ) -> tuple[Tensor, Tensor]:
+        self.keys.append(key_states[0])
+        self.values.append(value_states[0])
+        return key_states, value_states
 
     def get_seq_length(self, layer_idx: int = 0) -> int:
         return 0
@@ -83,12 +85,15 @@ class RowsCache(Cache):
         for part in (*self._keys, *self._values):
             part[row] = 0
 
-    def update(self, keys: Tensor, values: Tensor, layer_idx: int, *_: Any, **__: Any) -> tuple[Tensor, Tensor]:
-        rows = torch.arange(len(keys), device=keys.device)
-        kept_keys, kept_values = self._keys[layer_idx], self._values[layer_idx]
-        kept_keys[rows, :, self.at] = keys[:, :, 0]
-        kept_values[rows, :, self.at] = values[:, :, 0]
-        return kept_keys[: len(keys), :, : self.end], kept_values[: len(keys), :, : self.end]
+    def update(
+        self, key_states: Tensor, value_states: Tensor, layer_idx: int, *_: Any, **__: Any
+    ) -> tuple[Tensor, Tensor]:
+        count = len(key_states)
+        rows = torch.arange(count, device=key_states.device)
+        keys, values = self._keys[layer_idx], self._values[layer_idx]
+        keys[rows, :, self.at] = key_states[:, :, 0]
+        values[rows, :, self.at] = value_states[:, :, 0]
+        return keys[:count, :, : self.end], values[:count, :, : self.end]
 
     @property
     def bytes_per_position(self) -> int:

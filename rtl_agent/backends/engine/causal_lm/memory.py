@@ -38,8 +38,8 @@ class MemoryNeed:
         if self.total > available:
             named = ", ".join(f"{size / GB:.1f} GB {name}" for name, size in self.parts.items())
             raise EngineError(
-                f"{self.what} needs about {self.total / GB:.1f} GB of memory ({named}), but {available / GB:.1f} GB are "
-                f"available; {advice}."
+                f"{self.what} needs about {self.total / GB:.1f} GB of memory ({named}), but {available / GB:.1f} GB "
+                f"are available; {advice}."
             )
 
 

@@ -134,8 +134,8 @@ class CausalLmTrainedModel:
         for module in model.modules():
             if isinstance(module, GradientCheckpointingLayer):
                 # Only this flag, not train(): that would turn dropout on.
-                module.training = module.gradient_checkpointing = wanted  # type: ignore[assignment]
-                module._gradient_checkpointing_func = _recomputed
+                module.training = module.gradient_checkpointing = wanted
+                setattr(module, "_gradient_checkpointing_func", _recomputed)  # noqa: B010  # torch types it as a module
 
     def _add_up(self) -> None:
         """Only after every batch has passed: a call that fails half-way leaves no half of itself."""
