@@ -20,6 +20,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeVar
 from urllib.parse import urlsplit
 
+from rtl_agent.backends.engine.registry import EngineOptions
 from rtl_agent.backends.server.embedded import EmbeddedServer
 from rtl_agent.backends.server.process import KEY_PREFIX, ServerSettings, new_key
 from rtl_agent.backends.server.sessions import SILENT_SECONDS
@@ -118,18 +119,21 @@ def connect(
     models: Sequence[str] = (),
     state: Path | None = None,
     device: str = "cpu",
-    threads: int = 1,
+    threads: int | None = None,
     engine: str | None = None,
+    dtype: str | None = None,
+    memory: float | None = None,
     silent_seconds: float = SILENT_SECONDS,
 ) -> Connection:
     """`models` and what follows are for an embedded server: models to load at its start, where checkpoints are kept
-    (a temporary directory if not given), the torch device, the number of threads, the engine (by default the one that
-    fits each model)."""
+    (a temporary directory if not given), the torch device, and what is decided by the models if not given: the number
+    of threads, the engine, its type of numbers, and the GB of memory that a micro-batch may take."""
     if spec == CLOUD:
         return _cloud(_cloud_key(api_key))
     os.environ.setdefault("TINKER_TELEMETRY", "0")
     if spec == EMBEDDED:
-        return _embedded(api_key, models, state, device, threads, engine, silent_seconds)
+        options = EngineOptions(device, threads, dtype, memory)
+        return _embedded(api_key, models, state, options, engine, silent_seconds)
     parts = urlsplit(spec)
     if parts.scheme not in ("http", "https") or not parts.netloc:
         raise CannotConnect(
@@ -242,8 +246,7 @@ def _embedded(
     api_key: str | None,
     models: Sequence[str],
     state: Path | None,
-    device: str,
-    threads: int,
+    options: EngineOptions,
     engine: str | None,
     silent_seconds: float,
 ) -> Connection:
@@ -255,9 +258,11 @@ def _embedded(
         state=str(directory.absolute()),
         owner=os.getpid(),
         models=tuple(models),
-        device=device,
-        threads=threads,
+        device=options.device,
+        threads=options.threads,
         engine=engine,
+        dtype=options.dtype,
+        memory=options.memory,
         silent_seconds=silent_seconds,
     )
     server = EmbeddedServer(settings)

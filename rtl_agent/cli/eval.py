@@ -15,6 +15,7 @@ from rtl_agent.cli.eval_options import (
     BaseUrl,
     CheckpointName,
     CommandSeconds,
+    EngineName,
     Env,
     EpisodeSeconds,
     EpisodeTokens,
@@ -85,6 +86,7 @@ def evaluate(
     timeout_seconds: TimeoutSeconds = None,
     k: Annotated[list[int] | None, typer.Option("-k", min=1, help="For pass@k. [default: 1 and --samples]")] = None,
     backend: Backend = "",
+    engine: EngineName = "",
     base_url: BaseUrl = "",
     api_key_env: KeyName = "",
     checkpoint: CheckpointName = "",
@@ -118,7 +120,7 @@ def evaluate(
     if k and max(k) > samples:
         raise typer.BadParameter(f"pass@{max(k)} needs --samples {max(k)} or more", param_hint="-k")
     selection = Selection(ids or (), families or (), categories or (), difficulties or ())
-    spec = ModelSpec(found_model(model), backend, base_url, api_key_env, checkpoint, renderer)
+    spec = ModelSpec(found_model(model), backend, base_url, api_key_env, checkpoint, renderer, engine)
     try:
         episode = episode_config(
             spec,

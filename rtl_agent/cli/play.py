@@ -16,6 +16,7 @@ from rtl_agent.cli.eval_options import (
     BaseUrl,
     CheckpointName,
     CommandSeconds,
+    EngineName,
     Env,
     EpisodeSeconds,
     EpisodeTokens,
@@ -83,6 +84,7 @@ def play(
     extraction: HowRead = None,
     timeout_seconds: TimeoutSeconds = None,
     backend: Backend = "",
+    engine: EngineName = "",
     base_url: BaseUrl = "",
     api_key_env: KeyName = "",
     checkpoint: CheckpointName = "",
@@ -100,7 +102,7 @@ def play(
     from rtl_agent.evaluation import play as run
 
     checked_reward(reward)
-    spec = ModelSpec(found_model(model), backend, base_url, api_key_env, checkpoint, renderer)
+    spec = ModelSpec(found_model(model), backend, base_url, api_key_env, checkpoint, renderer, engine)
     try:
         episode = episode_config(
             spec,

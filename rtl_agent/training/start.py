@@ -195,7 +195,9 @@ async def _train(config: Config, path: Path, console: Console, stop: Stop) -> Tr
         stack.enter_context(live_grader(grader))
         if config.model.backend == EMBEDDED:
             state = run.path / "checkpoints"
-            connection = stack.enter_context(connect(EMBEDDED, models=model_names(config), state=state))
+            connection = stack.enter_context(
+                connect(EMBEDDED, models=model_names(config), state=state, engine=config.model.engine or None)
+            )
             context = await context_length(connection, config)
         if config.episode.max_tokens >= context:
             raise BadConfig(

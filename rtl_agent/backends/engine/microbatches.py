@@ -71,13 +71,16 @@ def _check_tokens(name: str, tokens: NDArray[np.generic], vocabulary: int) -> No
         raise EngineError(f"{name} has token {outside.flat[0]}; the model's vocabulary ends at {vocabulary - 1}.")
 
 
-def microbatches(examples: Sequence[Example], loss: Loss, device: torch.device) -> Iterator[Microbatch]:
+def microbatches(
+    examples: Sequence[Example], loss: Loss, device: torch.device, most_tokens: int | None = None
+) -> Iterator[Microbatch]:
     """By length, longest first, so that a batch that does not fit into memory fails at once. The order is fixed."""
+    most = MAX_TOKENS[device.type] if most_tokens is None else most_tokens
     order = sorted(range(len(examples)), key=lambda i: (-_width(examples[i]), -len(examples[i].tokens), i))
     start = 0
     while start < len(order):
         first = examples[order[start]]
-        rows = max(1, MAX_TOKENS[device.type] // len(first.tokens))
+        rows = max(1, most // len(first.tokens))
         members = [i for i in order[start : start + rows] if _width(examples[i]) == _width(first)]
         yield _pad([examples[i] for i in members], members, loss, device)
         start += len(members)
