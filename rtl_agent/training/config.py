@@ -63,13 +63,13 @@ class ModelConfig:
     student: str = option(STUDENT, "the model that is trained", also=("student_model", "model_name"))
     teacher: str = option(
         TEACHER,
-        "the model that advises it, several by commas (teacher_for), or `self`: the student, told more",
+        "the model that advises it; several are separated by commas (see teacher_for); `self`: the student, told more",
         also=("teacher_model",),
         modes=DISTILL,
     )
     teacher_sees: Sees = option(
         "reference",
-        "what teacher_model=self is told: the reference solution, feedback on the very answer, or a system message "
+        "what teacher_model=self is told: the reference solution, feedback on its answer, or a system message "
         "that insists on the specification (spec-aware)",
         choices=get_args(Sees),
         modes=DISTILL,
@@ -117,7 +117,9 @@ class ModelConfig:
         "", "the environment variable that holds the key of the teacher's server", modes=DISTILL, resume=True
     )
     teacher_for: str = option(
-        "", "of several teachers, who teaches what: cid016:NAME,fifo*:NAME; the first has the rest", modes=DISTILL
+        "",
+        "with several teachers, which one teaches what: cid016:NAME,fifo*:NAME; the first takes the rest",
+        modes=DISTILL,
     )
     teacher_patience: float = option(
         1800.0, "seconds that a run waits for a teacher that stops answering", modes=DISTILL, at_least=0, resume=True
@@ -176,7 +178,7 @@ class ObjectiveConfig:
         "importance_sampling", "policy loss: importance_sampling, ppo, cispo or dro", choices=get_args(LossFn)
     )
     one_pass: bool = option(
-        False, "all terms as one weighted cross-entropy: half the cost, on a server of one's own", resume=True
+        False, "all terms as one weighted cross-entropy: half the cost, but it needs a server of your own", resume=True
     )
     groups_without_signal: NoSignal = option(
         "keep",

@@ -148,6 +148,7 @@ def test_real_weights_have_llama_cpps_tokens_and_logits(real: tuple[Path, Path],
             top = answer["completion_probabilities"][0]["top_logprobs"]
             agreed += top[0]["id"] == int(ours[at].argmax())
             apart += [abs(one["logprob"] - float(ours[at, one["id"]])) for one in top[:10]]
-    # llama.cpp computes in 8 bits, we in bfloat16: 96 % of the most likely tokens were equal, 0.15 the mean difference.
+    # llama.cpp computes in 8 bits, we in bfloat16. Measured at every position of a longer text: the most likely token
+    # is the same at 84 of 85 for Qwen and 90 of 100 for SmolLM2, logprobs differ by 0.11 in the mean.
     assert agreed >= 0.8 * len(places)
     assert sum(apart) / len(apart) < 0.4
