@@ -1,7 +1,7 @@
 """What a GGUF file says of itself: metadata, and where each tensor is. The file is hostile until proven otherwise.
 
-PyPI's `gguf` has a reader, but it believes every count: a header that announces 2^60 tensors keeps it busy until memory
-ends. Here nothing is allocated, and no loop begun, for more than the rest of the file could hold.
+PyPI's `gguf` has a reader too, which takes every count as it is written. Here nothing is allocated, and no loop begun,
+for more than the rest of the file could hold.
 """
 
 import mmap
