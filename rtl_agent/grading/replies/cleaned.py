@@ -15,14 +15,15 @@ _TO_PLAIN = str.maketrans(_PLAIN)
 _STRANGE = re.compile(f"[{''.join(_PLAIN)}]++")
 _STRANGE_OR_HIDDEN = re.compile(f"(?P<strange>{_STRANGE.pattern})|{HIDDEN.pattern}", re.ASCII)
 _ENTITY = re.compile(r"&(?:lt|gt|amp|quot|apos|nbsp|#\d{1,4}|#x[0-9A-Fa-f]{1,4});")
+_NUMBER_OF_QUOTE = re.compile(r"&#(?:39|34|x27|x22|96|x60);")  # no operator is followed by a delay
 # `a &lt; b` might be `a & lt;` and a new statement; none of these can be.
 _SURELY_ESCAPED = re.compile(
     r"&(?:lt|gt|amp);(?:[=&]|[ \t]{0,4}(?:\d|[~!]|\((?!\*)|\w{1,64}[ \t]{0,4}[;)\]&|^?]))"
     r"|&#(?:x27|x22|39|34);|&quot;\S",
     re.ASCII,
 )
-# Of a listing: `12 | assign`, `12: assign`, `    12<tab>assign`.
-_NUMBERED = re.compile(r"[ \t]*+(\d{1,6})(?:[ \t]*+[|:│](?![:=])[ \t]?|\t|[ \t]*+$)")
+# Of a listing: `12 | assign`, `12: assign`, `12. assign`, `[12] assign`, `L12: assign`, `    12<tab>assign`, `12 assign`.
+_NUMBERED = re.compile(r"[ \t]*+[\[L]?(\d{1,6})(?:\]?[ \t]*+[|:│](?![:=])[ \t]?|[\].)][ \t]|[\t ]|[\].)]?[ \t]*+$)")
 _ESCAPED_OR_HIDDEN = re.compile(
     r'(?P<escaped>(?<=[A-Za-z0-9])\\_(?=\w))|//[^\n]*+|/\*(?s:.*?)(?:\*/|\Z)|"(?:[^"\\\n]++|\\(?s:.))*+"?|\\[!-~]++',
     re.ASCII,
@@ -36,8 +37,12 @@ def in_plain_characters(text: str) -> str:
 
 
 def unescaped(text: str) -> str:
-    """Code of a web page, where all of it was escaped."""
-    return html.unescape(text) if "&" in text and _is_escaped(text) else text
+    """Code of a web page, where all of it was escaped, once or twice; numbers of characters may stand alone."""
+    for _ in range(2):
+        if "&" not in text or not _is_escaped(text):
+            break
+        text = html.unescape(text)
+    return _NUMBER_OF_QUOTE.sub(lambda found: html.unescape(found[0]), text) if "&#" in text else text
 
 
 def cleaned(text: str) -> str:
