@@ -167,7 +167,11 @@ def _take_over_python(env, harness):
 def _end():
     """Python is not taken down at the end (see warm_start.c), which would touch every page, unless tests have left what
     only that does: files that are open, functions for the end, threads that are waited for."""
-    if rtl_agent_probe_written.open_files() or atexit._ncallbacks() > _functions_at_exit or threading.active_count() > 1:
+    if (
+        rtl_agent_probe_written.open_files()
+        or atexit._ncallbacks() > _functions_at_exit
+        or threading.active_count() > 1
+    ):
         ctypes.CDLL(None)["rtl_agent_end_orderly"]()
     sys.stdout.flush()
     sys.stderr.flush()

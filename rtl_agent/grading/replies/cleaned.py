@@ -22,8 +22,17 @@ _SURELY_ESCAPED = re.compile(
     r"|&#(?:x27|x22|39|34);|&quot;\S",
     re.ASCII,
 )
-# Of a listing: `12 | assign`, `12: assign`, `12. assign`, `[12] assign`, `L12: assign`, `    12<tab>assign`, `12 assign`.
-_NUMBERED = re.compile(r"[ \t]*+[\[L]?(\d{1,6})(?:\]?[ \t]*+[|:│](?![:=])[ \t]?|[\].)][ \t]|[\t ]|[\].)]?[ \t]*+$)")
+# Of a listing: `12 | assign`, `12: assign`, `12<tab>assign`; `12. assign`; `[12] assign`; `L12: assign`; `12 assign`.
+_NUMBERED = tuple(
+    re.compile(r"[ \t]*+" + form)
+    for form in (
+        r"(\d{1,6})(?:[ \t]*+[|:│](?![:=])[ \t]?|\t|[ \t]*+$)",
+        r"(\d{1,6})[.)](?:[ \t]|$)",
+        r"\[(\d{1,6})\](?:[ \t]|$)",
+        r"L(\d{1,6}):?(?:[ \t]|$)",
+        r"(\d{1,6})(?:[ \t]|$)",
+    )
+)
 _ESCAPED_OR_HIDDEN = re.compile(
     r'(?P<escaped>(?<=[A-Za-z0-9])\\_(?=\w))|//[^\n]*+|/\*(?s:.*?)(?:\*/|\Z)|"(?:[^"\\\n]++|\\(?s:.))*+"?|\\[!-~]++',
     re.ASCII,
@@ -50,14 +59,24 @@ def cleaned(text: str) -> str:
 
 
 def without_line_numbers(text: str) -> str:
-    """Code as a listing shows it: every line begins with its number."""
+    """Code as a listing shows it: every line begins with its number, in one form."""
     lines = text.split("\n")
-    found = [_NUMBERED.match(line) for line in lines if line.strip()]
-    numbers = [int(number[1]) for number in found if number is not None]
-    first = numbers[0] if numbers else 0
-    if len(found) < 3 or len(numbers) < len(found) or numbers != list(range(first, first + len(found))):
-        return text
-    return "\n".join(line[number.end() :] if (number := _NUMBERED.match(line)) else line for line in lines)
+    for form in _NUMBERED:
+        if _is_numbered(lines, form):
+            return "\n".join(line[number.end() :] if (number := form.match(line)) else line for line in lines)
+    return text
+
+
+def _is_numbered(lines: list[str], form: re.Pattern[str]) -> bool:
+    expected, count = None, 0
+    for line in lines:
+        if not line.strip():
+            continue
+        number = form.match(line)
+        if number is None or (expected is not None and int(number[1]) != expected):
+            return False
+        expected, count = int(number[1]) + 1, count + 1
+    return count >= 3
 
 
 def without_markdown_escapes(text: str) -> str:
