@@ -60,9 +60,9 @@ ones, and whole sequences where they are scored or trained on. Our side goes thr
 client both count. The other side is transformers' `generate`, a forward pass, and a plain training loop of all
 weights.""",
     "large": """\
-The transformers engine: tokens for each CPU second of all cores, 8 sequences in two groups, prompts of 200 tokens and
-answers of 40: sampled ones (reading the prompts included), and whole sequences where they are scored or trained on. Our
-side goes through the SDK, and the CPU of server and client both count. The other side is transformers' `generate` on a
+The transformers engine: tokens a second on all cores, 8 sequences in two groups, prompts of 200 tokens and answers of
+40: sampled ones (reading the prompts included), and whole sequences where they are scored or trained on. Our side goes
+through the SDK, and the CPU of server and client both count. The other side is transformers' `generate` on a
 model without an adapter, a forward pass, and a training loop with PEFT on two sequences at a time, in the same type of
 numbers; it runs after the server has ended.""",
 }

@@ -1,7 +1,8 @@
 """A model on the transformers engine, through the SDK, against what one would write with transformers and PEFT.
 
-One side after the other, each in memory alone: both together would need more than the model's users have. Tokens for
-each CPU second, because wall time is whatever else the machine does.
+One side after the other, each in memory alone: both together would need more than the model's users have. Tokens a
+second, on a machine that does nothing else; beside it the ratio by CPU time, which holds on a busy one too. The two
+differ where a side leaves cores idle.
 """
 
 import gc
@@ -12,8 +13,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from rtl_agent.bench.backend import SAMPLE, SCORE, TRAIN_LORA, Load, Speed, forward, generate, sample, score, train
-from rtl_agent.bench.meter import Meter
+from rtl_agent.bench.backend import SAMPLE, SCORE, TRAIN_LORA, Load, forward, generate, sample, score, train
+from rtl_agent.bench.meter import Meter, Used
 
 SAMPLE_LORA = "sample, LoRA 32"
 LARGE = Load(sequences=8, group=4, prompt=200, answer=40)
@@ -26,39 +27,64 @@ Work = Callable[[], None]
 
 
 @dataclass(frozen=True)
+class Compared:
+    """One kind of work on both sides: how many tokens, and what they took."""
+
+    what: str
+    tokens: int
+    server: Used
+    transformers: Used
+
+    @property
+    def ratio(self) -> float:
+        return self.transformers.wall / self.server.wall
+
+    @property
+    def cpu_ratio(self) -> float:
+        return self.transformers.cpu / self.server.cpu
+
+    def to_json(self) -> dict[str, object]:
+        sides = {"server": self.server.__dict__, "transformers": self.transformers.__dict__}
+        ratios = {"ratio": self.ratio, "cpu_ratio": self.cpu_ratio}
+        return {"what": self.what, "tokens": self.tokens, **sides, **ratios}
+
+
+@dataclass(frozen=True)
 class LargeModel:
     """`peak_gb`: the server's, with a snapshot that was sampled from, after training on sequences of LONG tokens."""
 
     model: str
-    speeds: list[Speed]
+    compared: list[Compared]
     peak_gb: float
 
     def to_json(self) -> dict[str, object]:
-        return {"model": self.model, "speeds": [one.to_json() for one in self.speeds], "peak_gb": self.peak_gb}
+        return {"model": self.model, "compared": [one.to_json() for one in self.compared], "peak_gb": self.peak_gb}
 
 
 def measure_large(model: str, rounds: int, on_step: Callable[[], None] = lambda: None) -> LargeModel:
     """The first round of each part warms up and does not count."""
-    found: list[dict[str, float]] = []
+    found: list[dict[str, Used]] = []
+    tokens: dict[str, int] = {}
     peak = 0.0
     for open_side in (_served, _plain):
-        speeds = {}
+        used = {}
         with open_side(model) as side:
-            for what, (tokens, work) in side.works.items():
+            for what, (count, work) in side.works.items():
+                tokens[what] = count
                 spent = []
                 for turn in range(rounds + 1):
                     meter = Meter()
                     work()
                     if turn:
-                        spent.append(meter.stop().cpu)
+                        spent.append(meter.stop())
                     on_step()
-                speeds[what] = tokens / median(spent)
+                used[what] = Used(median(one.cpu for one in spent), median(one.wall for one in spent))
             peak = max(peak, side.peak_gb())
-        found.append(speeds)
+        found.append(used)
         gc.collect()
     ours, theirs = found
     theirs[SAMPLE_LORA] = theirs[SAMPLE]  # merged, at its best
-    return LargeModel(model, [Speed(model, what, ours[what], theirs[what]) for what in ours], peak)
+    return LargeModel(model, [Compared(what, tokens[what], ours[what], theirs[what]) for what in ours], peak)
 
 
 PARTS = 4 + 3  # of both sides
@@ -84,9 +110,10 @@ def _served(model: str) -> Iterator[_Side]:
     from rtl_agent.backends.engine.causal_lm.architecture import describe
     from rtl_agent.backends.models import model_directory
 
-    vocabulary = describe(model, model_directory(model)).info.vocabulary
+    info = describe(model, model_directory(model)).info
+    vocabulary, most = info.vocabulary, min(LONG, info.context - 1)
     whole = _sequences(vocabulary, LARGE.prompt + LARGE.answer, LARGE.sequences, LARGE.group)
-    long = _sequences(vocabulary, LONG + 1, 1, 1)
+    long = _sequences(vocabulary, most + 1, 1, 1)
     with connect("embedded", models=[model], engine="transformers") as connection:
         service = connection.service
         sampler = service.create_sampling_client(base_model=model)

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,30 +25,31 @@ _SMALL: dict[str, Any] = {
     "eos_token_id": 96,
     "pad_token_id": 0,
 }
-ARCHITECTURES: dict[str, Callable[[], Any]] = {
-    "qwen2": lambda: transformers.Qwen2Config(**_SMALL, tie_word_embeddings=True),
-    "qwen3": lambda: transformers.Qwen3Config(**_SMALL, tie_word_embeddings=True),
-    "qwen3_moe": lambda: transformers.Qwen3MoeConfig(
-        **_SMALL, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=16
-    ),
-    "llama": lambda: transformers.LlamaConfig(**_SMALL),
-    "gpt_oss": lambda: transformers.GptOssConfig(
-        **{**_SMALL, "intermediate_size": 16}, num_local_experts=4, num_experts_per_tok=2, sliding_window=WINDOW
-    ),
-    "gemma3": lambda: transformers.Gemma3TextConfig(
-        **_SMALL,
-        sliding_window=WINDOW,
-        layer_types=["sliding_attention", "full_attention"],
-        query_pre_attn_scalar=8,
+_EXPERTS = {"num_experts_per_tok": 2}
+ARCHITECTURES: dict[str, tuple[str, dict[str, Any]]] = {
+    "qwen2": ("qwen2", {"tie_word_embeddings": True}),
+    "qwen3": ("qwen3", {"tie_word_embeddings": True}),
+    "qwen3_moe": ("qwen3_moe", {"num_experts": 4, "moe_intermediate_size": 16, **_EXPERTS}),
+    "llama": ("llama", {}),
+    "gpt_oss": ("gpt_oss", {"num_local_experts": 4, "intermediate_size": 16, "sliding_window": WINDOW, **_EXPERTS}),
+    "gemma3": (
+        "gemma3_text",
+        {
+            "sliding_window": WINDOW,
+            "layer_types": ["sliding_attention", "full_attention"],
+            "query_pre_attn_scalar": 8,
+        },
     ),
 }
+"""transformers' model_type, and what differs from the common sizes."""
 
 
 def write_architecture(
     name: str, directory: Path, dtype: torch.dtype = torch.float32, tokenizer: Path | None = None
 ) -> str:
     """`tokenizer`: a folder whose JSON files go along; the vocabulary is its own then."""
-    config = ARCHITECTURES[name]()
+    kind, others = ARCHITECTURES[name]
+    config: Any = transformers.AutoConfig.for_model(kind, **(_SMALL | others))
     if tokenizer is not None:
         tokens = json.loads((tokenizer / "tokenizer.json").read_text())
         ids = [*tokens["model"]["vocab"].values(), *(token["id"] for token in tokens["added_tokens"])]

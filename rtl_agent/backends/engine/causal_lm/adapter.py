@@ -144,7 +144,10 @@ class Parameters:
 
     def copied(self) -> Any:
         """All weights as they are now (rank 0), in the base's type."""
-        return copy.deepcopy(self.model).requires_grad_(False).to(self.base.dtype)
+        copied = copy.deepcopy(self.model).requires_grad_(False)
+        for value in copied.parameters():  # not copied.to(...): rotary frequencies are buffers, and stay float32
+            value.data = value.data.to(self.base.dtype)
+        return copied
 
 
 def _forward(self: Any, x: Tensor) -> Tensor:

@@ -13,6 +13,7 @@ from rtl_agent.backends.engine.causal_lm.architecture import describe
 from rtl_agent.backends.engine.causal_lm.base_model import BaseModel, read_base
 from rtl_agent.backends.engine.causal_lm.inference_model import InferenceModel
 from rtl_agent.backends.engine.causal_lm.memory import GB
+from rtl_agent.backends.engine.causal_lm.row_decoder import check_decoding
 from rtl_agent.backends.engine.causal_lm.snapshot import CausalLmSnapshot
 from rtl_agent.backends.engine.causal_lm.trained_model import CausalLmTrainedModel
 from rtl_agent.backends.engine.contract import EngineError, Lora, ModelInfo
@@ -81,7 +82,9 @@ class CausalLmEngine:
     def _base(self, name: str) -> BaseModel:
         with self._reading:
             if name not in self._bases:
-                self._bases[name] = read_base(name, model_directory(name), self._device, self._dtype)
+                base = read_base(name, model_directory(name), self._device, self._dtype)
+                check_decoding(InferenceModel(base))
+                self._bases[name] = base
             return self._bases[name]
 
     def _publish(self, inference: InferenceModel) -> CausalLmSnapshot:

@@ -44,9 +44,10 @@ class PlainLinear(nn.Module):
 class PackedLinear(nn.Module):
     """Over weights that oneDNN has laid out; what an adapter gives is added by the same kernel."""
 
-    def __init__(self, packed: Tensor, bias: Tensor | None, factors: Factors | None) -> None:
+    def __init__(self, packed: Tensor, bias: Tensor | None, factors: Factors | None, dtype: torch.dtype) -> None:
         super().__init__()
         self._packed, self._bias, self._factors = packed, bias, factors
+        self.weight = nn.Parameter(torch.empty(0, dtype=dtype), requires_grad=False)  # some models ask for its type
 
     def forward(self, x: Tensor) -> Tensor:
         ops = torch.ops.mkldnn._linear_pointwise
@@ -84,7 +85,7 @@ class InferenceModel:
             factors = adapter.factors.get(name)
             if base.packs:
                 packed = base.packed(name, linear.weight) if whole is None else pack(linear.weight)
-                put_module(self.model, name, PackedLinear(packed, linear.bias, factors))
+                put_module(self.model, name, PackedLinear(packed, linear.bias, factors, linear.weight.dtype))
             elif factors is not None:
                 put_module(self.model, name, PlainLinear(linear.weight.detach(), linear.bias, factors))
         for name, value in adapter.merged.items():

@@ -11,6 +11,7 @@ from torch import Tensor
 from rtl_agent.backends.engine.causal_lm.base_model import hidden_states
 from rtl_agent.backends.engine.causal_lm.inference_model import InferenceModel, Prefilled
 from rtl_agent.backends.engine.causal_lm.kv_cache import RowsCache
+from rtl_agent.backends.engine.contract import EngineError
 from rtl_agent.backends.engine.sampling_batch import SamplingBatch
 
 
@@ -67,6 +68,30 @@ class CausalLmDecoder:
     def _added(self, seen: Tensor) -> Tensor:
         mask = torch.zeros(seen.shape, dtype=self._model.base.dtype, device=seen.device)
         return mask.masked_fill_(~seen, torch.finfo(mask.dtype).min)[:, None, None]
+
+
+@torch.inference_mode()
+def check_decoding(model: InferenceModel) -> None:
+    """Token by token must give what the whole sequence gives: an architecture may use caches that we do not know of."""
+    tokens = [one % model.base.info.vocabulary for one in (5, 3, 7, 4, 6, 9)]
+    try:
+        wanted = model.prefill(tokens).logits
+        decoder = CausalLmDecoder(model, 2)
+        for row, length in enumerate((4, 1)):
+            decoder.place(row, model.prefill(tokens[:length]))
+        for step in range(5):
+            at = np.array([min(4 + step, 5), 1 + step])
+            decoder.decode(np.array([tokens[one] for one in at]), at, 2)
+    except Exception as error:  # an architecture that calls a cache in ways of its own
+        line = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise EngineError(
+            f"The transformers engine cannot decode {model.base.info.architecture!r} models: {line}"
+        ) from None
+    if (decoder.logits[1] - wanted).abs().max() > 0.1 * wanted.abs().max() + 1e-3:
+        raise EngineError(
+            f"The transformers engine does not run {model.base.info.architecture!r} models: token by token they give "
+            "other logits than in one piece."
+        )
 
 
 class DenseBatch(SamplingBatch[Prefilled]):
