@@ -125,9 +125,7 @@ class ModelConfig:
         1800.0, "seconds that a run waits for a teacher that stops answering", modes=DISTILL, at_least=0, resume=True
     )
     backend: str = option("embedded", "embedded (this machine), tinker (the cloud), or http://host:port", resume=True)
-    engine: str = option(
-        "", "what computes on this machine: qwen3 or transformers; empty: by the model", resume=True, advanced=True
-    )
+    engine: str = option("", "on this machine: qwen3 or transformers; empty: by the model", resume=True, advanced=True)
     renderer_name: str = option("", "how messages become tokens; empty: by the model's name")
     load_checkpoint_path: str = option("", "start from these weights: a tinker:// path of a saved checkpoint")
     lora_rank: int = option(32, "rank of the LoRA adapter; 0 trains all weights (own server only)", at_least=0)
