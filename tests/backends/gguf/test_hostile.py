@@ -114,7 +114,6 @@ def _vocabulary(**changed: Any) -> dict[str, Any]:
         ({"vocabulary": _vocabulary(eos=4)}, "eos_token_id is 4, and it has 4 tokens"),
         ({"vocabulary": _vocabulary(tokens=["a"] * 9999, types=[1] * 9999)}, "9,999 tokens for"),
     ],
-    ids=str,
 )
 def test_metadata_that_cannot_be_right_are_a_sentence(tmp_path: Path, how: dict[str, Any], said: str) -> None:
     write_tiny_gguf(tmp_path / "model.gguf", **how)
