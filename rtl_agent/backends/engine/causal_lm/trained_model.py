@@ -30,7 +30,7 @@ class CausalLmTrainedModel:
     """`gradients` is what has added up since the last step, by parameter name; None when nothing has.
 
     `activation_bytes` bounds what a micro-batch keeps for its way back. A sequence that is longer than that alone is
-    computed with gradient checkpointing: a third more work, a twentieth of the memory.
+    computed with gradient checkpointing: layers twice, activations of one layer at a time.
     """
 
     def __init__(
@@ -189,7 +189,7 @@ def _recomputed(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def _bytes_per_token(base: BaseModel, lora: Lora) -> float:
-    """What a token leaves in memory for the way back, about: a 1.5B Qwen2 in bfloat16 was measured at 4 MB."""
+    """What a token leaves in memory for the way back, about: 4.2 MB by this for a 1.5B Qwen2 in bfloat16."""
     config = base.model.config.get_text_config()
     width = config.hidden_size
     inner = getattr(config, "intermediate_size", None) or 4 * width
