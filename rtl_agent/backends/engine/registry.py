@@ -44,7 +44,7 @@ class EngineKind(Protocol):
 
 # Above it the qwen3 engine's float32 and its copies of weights for every snapshot cost more than exactness is worth.
 QWEN3_MOST = 200_000_000
-# One thread is fastest below and repeats to the bit; at 135M parameters two are 1.7 times as fast as one.
+# Below it a second thread adds overhead, and one thread repeats to the bit.
 MORE_THREADS_ABOVE = 50_000_000
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from rtl_agent.backends.engine.contract import EngineError
 
 GB = 1e9
-# What the process takes beside the weights: torch and transformers themselves 0.6 GB, a chunk of logits and the
-# activations of a prompt the rest.
+# What the process takes beside the weights: a server of a tiny model peaks at 0.4 GB; a chunk of logits and the
+# activations of a prompt are the rest.
 WORKING = 1.0 * GB
 
 
