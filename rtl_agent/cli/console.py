@@ -19,7 +19,7 @@ INTERRUPTED = 130
 EXTRAS = {
     "train": (
         *("aiohttp", "gguf", "google", "httpx", "huggingface_hub", "matplotlib", "numpy", "pydantic", "safetensors"),
-        *("tinker", "tinker_cookbook", "tokenizers", "torch", "transformers"),
+        *("peft", "tinker", "tinker_cookbook", "tokenizers", "torch", "transformers"),
     ),
     "ray": ("ray",),
 }
