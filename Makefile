@@ -1,6 +1,6 @@
 # Every target but help and clean sets up what it needs, once: see scripts/setup.sh.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all test-quick docs lock clean
+.PHONY: help setup demo real test test-all test-quick docs lock clean
 BIN := .venv/bin
 # Two more than there are cores, up to 8: many tests wait for a process or a time limit. The longest stand last, so a
 # worker that has nothing left takes from the others.
@@ -15,6 +15,9 @@ setup:  ## install the tools and Python packages that are missing
 
 demo: setup  ## watch a small student learn RTL from a small teacher, and see whether it did
 	@$(BIN)/rtl-agent demo
+
+real: setup  ## fetch a real code model (1.1 GB), evaluate it, teach it for hours in resumable pieces; STEPS=2 for a short try
+	@$(BIN)/python scripts/real_model.py run $(if $(STEPS),--steps $(STEPS)) $(if $(MINUTES),--minutes $(MINUTES))
 
 test: setup  ## lint, types, layering and all tests that are not slow
 	@$(BIN)/ruff check .

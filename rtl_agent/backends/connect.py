@@ -7,6 +7,7 @@ http://host:port    any Tinker-compatible server, for example `rtl-agent serve`
 
 import asyncio
 import contextlib
+import logging
 import os
 import queue
 import tempfile
@@ -19,6 +20,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeVar
 from urllib.parse import urlsplit
 
+from rtl_agent.backends.engine.registry import EngineOptions
 from rtl_agent.backends.server.embedded import EmbeddedServer
 from rtl_agent.backends.server.process import KEY_PREFIX, ServerSettings, new_key
 from rtl_agent.backends.server.sessions import SILENT_SECONDS
@@ -53,6 +55,7 @@ class Connection:
         self.server = server
         self._state = state  # a temporary directory lives as long as the connection
         self.service: tinker.ServiceClient = tinker.ServiceClient(base_url=base_url, api_key=api_key)
+        logging.getLogger("asyncio").addFilter(is_not_of_an_abandoned_request)  # once, however often it is added
         self._patience: _Patience | None = None
         self._capabilities: tinker.types.GetServerCapabilitiesResponse | None = None  # asked for once
         self._silent = False  # nobody would hear a goodbye
@@ -100,6 +103,15 @@ class Connection:
         self.close("errored" if error else "success")
 
 
+def is_not_of_an_abandoned_request(record: logging.LogRecord) -> bool:
+    """Ctrl-C cancels samples, the server then refuses them, and asyncio logs a traceback for each, because nobody has
+    asked for the result. Whoever still waits for a request gets its error all the same."""
+    import tinker
+
+    error = record.exc_info[1] if record.exc_info else None
+    return not (isinstance(error, tinker.TinkerError) and "was never retrieved" in record.getMessage())
+
+
 def connect(
     spec: str = EMBEDDED,
     *,
@@ -107,18 +119,21 @@ def connect(
     models: Sequence[str] = (),
     state: Path | None = None,
     device: str = "cpu",
-    threads: int = 1,
+    threads: int | None = None,
     engine: str | None = None,
+    dtype: str | None = None,
+    memory: float | None = None,
     silent_seconds: float = SILENT_SECONDS,
 ) -> Connection:
     """`models` and what follows are for an embedded server: models to load at its start, where checkpoints are kept
-    (a temporary directory if not given), the torch device, the number of threads, the engine (by default the one that
-    fits each model)."""
+    (a temporary directory if not given), the torch device, and what is decided by the models if not given: the number
+    of threads, the engine, its type of numbers, and the GB of memory that a micro-batch may take."""
     if spec == CLOUD:
         return _cloud(_cloud_key(api_key))
     os.environ.setdefault("TINKER_TELEMETRY", "0")
     if spec == EMBEDDED:
-        return _embedded(api_key, models, state, device, threads, engine, silent_seconds)
+        options = EngineOptions(device, threads, dtype, memory)
+        return _embedded(api_key, models, state, options, engine, silent_seconds)
     parts = urlsplit(spec)
     if parts.scheme not in ("http", "https") or not parts.netloc:
         raise CannotConnect(
@@ -215,8 +230,8 @@ def _cloud_key(api_key: str | None) -> str:
     key = api_key or os.environ.get(KEY_VARIABLE)
     if not key:
         raise CannotConnect(
-            f"Tinker's cloud needs a key: make one at https://tinker-console.thinkingmachines.ai, set {KEY_VARIABLE}. "
-            "Without a key, backend=embedded trains small models on this machine."
+            f"Tinker's cloud needs a key: create one at https://tinker-console.thinkingmachines.ai and set "
+            f"{KEY_VARIABLE} to it. Without a key, backend=embedded trains small models on this machine."
         )
     _check_prefix(key)
     return key
@@ -231,8 +246,7 @@ def _embedded(
     api_key: str | None,
     models: Sequence[str],
     state: Path | None,
-    device: str,
-    threads: int,
+    options: EngineOptions,
     engine: str | None,
     silent_seconds: float,
 ) -> Connection:
@@ -244,9 +258,11 @@ def _embedded(
         state=str(directory.absolute()),
         owner=os.getpid(),
         models=tuple(models),
-        device=device,
-        threads=threads,
+        device=options.device,
+        threads=options.threads,
         engine=engine,
+        dtype=options.dtype,
+        memory=options.memory,
         silent_seconds=silent_seconds,
     )
     server = EmbeddedServer(settings)

@@ -80,23 +80,23 @@ def _sides(model: str, load: Load) -> Iterator[list[tuple[str, int, Work, Work]]
     random = np.random.default_rng(0)
     whole = random.integers(0, theirs.config.vocab_size, (load.sequences, load.prompt + load.answer))
     whole[:, : load.prompt] = np.repeat(whole[:: load.group, : load.prompt], load.group, axis=0)
-    with connect("embedded", models=[model]) as connection:
+    with connect("embedded", models=[model], threads=1) as connection:
         service = connection.service
         sampler = service.create_sampling_client(base_model=model)
         yield [
             (
                 SAMPLE,
                 load.sequences * load.answer,
-                _sample(sampler, whole[:, : load.prompt], load),
-                _generate(theirs, whole[:, : load.prompt], load),
+                sample(sampler, whole[:, : load.prompt], load),
+                generate(theirs, whole[:, : load.prompt], load),
             ),
-            (SCORE, whole.size, _score(sampler, whole), _forward(theirs, whole)),
-            (TRAIN, whole.size, _train(service, model, whole, rank=0), _loop(theirs, whole)),
-            (TRAIN_LORA, whole.size, _train(service, model, whole, rank=32), _loop(theirs, whole)),
+            (SCORE, whole.size, score(sampler, whole), forward(theirs, whole)),
+            (TRAIN, whole.size, train(service, model, whole, rank=0), _loop(theirs, whole)),
+            (TRAIN_LORA, whole.size, train(service, model, whole, rank=32), _loop(theirs, whole)),
         ]
 
 
-def _sample(sampler: Any, prompts: Any, load: Load) -> Work:
+def sample(sampler: Any, prompts: Any, load: Load) -> Work:
     import tinker
 
     seeds = iter(range(1, 1 << 30))
@@ -118,7 +118,7 @@ def _sample(sampler: Any, prompts: Any, load: Load) -> Work:
     return work
 
 
-def _generate(model: Any, prompts: Any, load: Load) -> Work:
+def generate(model: Any, prompts: Any, load: Load) -> Work:
     import torch
 
     tokens = torch.from_numpy(prompts)
@@ -131,7 +131,7 @@ def _generate(model: Any, prompts: Any, load: Load) -> Work:
     return work
 
 
-def _score(sampler: Any, whole: Any) -> Work:
+def score(sampler: Any, whole: Any) -> Work:
     import tinker
 
     prompts = [tinker.ModelInput.from_ints(row.tolist()) for row in whole]
@@ -143,7 +143,7 @@ def _score(sampler: Any, whole: Any) -> Work:
     return work
 
 
-def _forward(model: Any, whole: Any) -> Work:
+def forward(model: Any, whole: Any) -> Work:
     import torch
 
     tokens = torch.from_numpy(whole)
@@ -155,7 +155,7 @@ def _forward(model: Any, whole: Any) -> Work:
     return work
 
 
-def _train(service: Any, model: str, whole: Any, *, rank: int) -> Work:
+def train(service: Any, model: str, whole: Any, *, rank: int) -> Work:
     import numpy as np
     import tinker
 

@@ -7,13 +7,14 @@ from pathlib import Path
 from rtl_agent.bench.report import Table
 
 PLACE = Path("docs/benchmarks.md")
-SECTIONS = ("grader", "real", "throughput", "soak", "backend")
+SECTIONS = ("grader", "real", "throughput", "soak", "backend", "large")
 TITLES = {
     "grader": "CPU for each grade",
     "real": "CPU over CVDP's development part",
     "throughput": "Throughput, latency and memory",
     "soak": "Thousands of grades in a row",
     "backend": "Sampling and training on our own server",
+    "large": "Models of other architectures and sizes",
 }
 _HEAD = """\
 # Benchmarks
@@ -58,6 +59,12 @@ Tokens for each CPU second of one thread, 16 sequences in groups of 4, prompts o
 ones, and whole sequences where they are scored or trained on. Our side goes through the SDK, and the CPU of server and
 client both count. The other side is transformers' `generate`, a forward pass, and a plain training loop of all
 weights.""",
+    "large": """\
+The transformers engine: tokens a second on all cores, 8 sequences in two groups, prompts of 200 tokens and answers of
+40: sampled ones (reading the prompts included), and whole sequences where they are scored or trained on. Our side goes
+through the SDK, and the CPU of server and client both count. The other side is transformers' `generate` on a
+model without an adapter, a forward pass, and a training loop with PEFT on two sequences at a time, in the same type of
+numbers; it runs after the server has ended.""",
 }
 
 

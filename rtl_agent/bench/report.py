@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from rtl_agent.bench import real
 from rtl_agent.bench.backend import LEAST, Speed
@@ -16,6 +17,7 @@ from rtl_agent.bench.grader import (
     OWN,
     Measured,
 )
+from rtl_agent.bench.large_model import LEAST_LARGE, LONG, MOST_GB, LargeModel
 from rtl_agent.bench.parts import Part
 from rtl_agent.bench.soak import FLAT_MIB, Soak
 from rtl_agent.bench.subjects import ARBITER, IN_WORDS
@@ -162,6 +164,29 @@ def backend_table(results: Sequence[Speed]) -> Table:
         if one.what in LEAST
     )
     return Table(("model", "", "our server, tokens / CPU s", "transformers", "ratio"), rows, words)
+
+
+def large_table(result: LargeModel) -> Table:
+    rows = [
+        (
+            one.what,
+            f"{one.tokens / one.server.wall:,.1f}",
+            f"{one.tokens / one.transformers.wall:,.1f}",
+            f"{one.ratio:.2f}",
+            f"{one.cpu_ratio:.2f}",
+        )
+        for one in result.compared
+    ]
+    words = (
+        *(
+            f"{one.what}, at least {LEAST_LARGE[one.what]:.2f} times: {_met(one.ratio >= LEAST_LARGE[one.what])}."
+            for one in result.compared
+        ),
+        f"Peak memory of the server {result.peak_gb:.1f} GB, with LoRA 32 on sequences of {LONG:,} tokens; "
+        f"under {MOST_GB:g} GB: {_met(result.peak_gb < MOST_GB)}.",
+    )
+    heads = (Path(result.model).name, "our server, tokens / s", "transformers and PEFT", "ratio", "by CPU time")
+    return Table(heads, rows, words)
 
 
 def soak_table(soak: Soak) -> Table:

@@ -44,7 +44,7 @@ def from_references(problems: Sequence[Problem]) -> list[GradingJob]:
         )
     if left_out := len(problems) - len(known):
         are = "problem is" if left_out == 1 else "problems are"
-        console.say_warning(f"{left_out} {are} left out: without a reference, or in need of other tools")
+        console.say_warning(f"{left_out} {are} left out: no reference, or not gradable with open tools")
     return [GradingJob(problem, submit(problem, problem.reference or {}), problem.id) for problem in known]
 
 

@@ -12,13 +12,14 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from rtl_agent.bench import backend, document, grader, parts, real, soak, throughput
+from rtl_agent.bench import backend, document, grader, large_model, parts, real, soak, throughput
 from rtl_agent.bench.cold import BaselineFailed
 from rtl_agent.bench.meter import in_a_sentence, machine
 from rtl_agent.bench.report import (
     Table,
     backend_table,
     grader_tables,
+    large_table,
     parts_table,
     real_table,
     soak_table,
@@ -29,6 +30,8 @@ from rtl_agent.cli import console, tables
 from rtl_agent.cli.console import AsJson
 from rtl_agent.problems import load_problems
 from rtl_agent.toolchain import find_toolchain
+
+OWN_MODELS = ("rtl-agent/student", "rtl-agent/teacher")
 
 app = typer.Typer(help="Measure the grader and the backend on this machine.", no_args_is_help=True)
 Write = Annotated[bool, typer.Option("--write", help=f"Write the result into {document.PLACE}.")]
@@ -155,14 +158,32 @@ def backend_command(
     write: Write = False,
 ) -> None:
     """Sampling and training speed of our own server, through the SDK, against transformers with the same weights."""
+    from rtl_agent.backends.engine.contract import EngineError
+    from rtl_agent.backends.engine.registry import choose_engine
+
     _check_place(write)
     tools = find_toolchain()
-    names = models or ["rtl-agent/student", "rtl-agent/teacher"]
+    names = [str(Path(name).absolute()) if Path(name).is_dir() else name for name in models or OWN_MODELS]
+    try:
+        large = [name for name in names if choose_engine(name) == "transformers"]
+    except EngineError as error:
+        console.say_error(str(error))
+        raise typer.Exit(console.BAD_INPUT) from error
+    if large and large != names:
+        raise typer.BadParameter("models of different engines are measured in separate runs", param_hint="--model")
+    if len(large) > 1:
+        raise typer.BadParameter("one large model at a time", param_hint="--model")
     before = machine(tools)
-    with console.progress_bar("rounds", len(names) * 4 * (rounds + 1)) as progress:
-        results = backend.measure(names, rounds, on_step=lambda: progress.advance(progress.task_ids[0]))
-    data = {"before": before, "after": machine(tools), "results": [result.to_json() for result in results]}
-    _show("backend", data, [backend_table(results)], as_json, write)
+    steps = large_model.PARTS * (rounds + 1) if large else len(names) * 4 * (rounds + 1)
+    with console.progress_bar("rounds", steps) as progress:
+        step = lambda: progress.advance(progress.task_ids[0])  # noqa: E731
+        if large:
+            found = large_model.measure_large(large[0], rounds, step)
+            name, data, table = "large", [found.to_json()], large_table(found)
+        else:
+            results = backend.measure(names, rounds, on_step=step)
+            name, data, table = "backend", [result.to_json() for result in results], backend_table(results)
+    _show(name, {"before": before, "after": machine(tools), "results": data}, [table], as_json, write)
 
 
 def _run(measuring: Any) -> Any:
@@ -184,7 +205,8 @@ def _check_place(write: bool) -> None:
 def _show(name: str, data: dict[str, Any], measured: Sequence[Table], as_json: bool, write: bool) -> None:
     where = in_a_sentence(data["before"], data["after"])
     if write:
-        command = " ".join(["rtl-agent", *sys.argv[1:]])
+        # A document names no folder of one machine.
+        command = " ".join(["rtl-agent", *(Path(word).name if Path(word).is_dir() else word for word in sys.argv[1:])])
         if data_folder := os.environ.get("RTL_AGENT_CVDP"):  # a document names no folder of one machine
             command = command.replace(data_folder, "$RTL_AGENT_CVDP")
         document.write_section(name, command, where, measured)

@@ -18,8 +18,8 @@ INTERRUPTED = 130
 # Extra -> the modules that it brings, beside those of the core; a test compares them with what the code imports.
 EXTRAS = {
     "train": (
-        *("aiohttp", "google", "httpx", "huggingface_hub", "matplotlib", "numpy", "pydantic", "safetensors"),
-        *("tinker", "tinker_cookbook", "tokenizers", "torch", "transformers"),
+        *("aiohttp", "gguf", "google", "httpx", "huggingface_hub", "matplotlib", "numpy", "pydantic", "safetensors"),
+        *("peft", "tinker", "tinker_cookbook", "tokenizers", "torch", "transformers"),
     ),
     "ray": ("ray",),
 }
@@ -61,7 +61,7 @@ def print_json(value: Any) -> None:
 
 @contextmanager
 def progress_bar(title: str, total: int) -> Iterator[Progress]:
-    """A bar on stderr, so that stdout stays clean for tables and JSON; nothing for a single job."""
+    """A bar on stderr, so that stdout stays clean for tables and JSON; nothing for a single job or in a log."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -71,7 +71,7 @@ def progress_bar(title: str, total: int) -> Iterator[Progress]:
         TextColumn("left"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=err, transient=True, disable=total < 2) as progress:
+    with Progress(*columns, console=err, transient=True, disable=total < 2 or not err.is_terminal) as progress:
         progress.add_task(title, total=total, note="")
         yield progress
 

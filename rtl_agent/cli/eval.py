@@ -15,6 +15,7 @@ from rtl_agent.cli.eval_options import (
     BaseUrl,
     CheckpointName,
     CommandSeconds,
+    EngineName,
     Env,
     EpisodeSeconds,
     EpisodeTokens,
@@ -85,6 +86,7 @@ def evaluate(
     timeout_seconds: TimeoutSeconds = None,
     k: Annotated[list[int] | None, typer.Option("-k", min=1, help="For pass@k. [default: 1 and --samples]")] = None,
     backend: Backend = "",
+    engine: EngineName = "",
     base_url: BaseUrl = "",
     api_key_env: KeyName = "",
     checkpoint: CheckpointName = "",
@@ -118,7 +120,7 @@ def evaluate(
     if k and max(k) > samples:
         raise typer.BadParameter(f"pass@{max(k)} needs --samples {max(k)} or more", param_hint="-k")
     selection = Selection(ids or (), families or (), categories or (), difficulties or ())
-    spec = ModelSpec(found_model(model), backend, base_url, api_key_env, checkpoint, renderer)
+    spec = ModelSpec(found_model(model), backend, base_url, api_key_env, checkpoint, renderer, engine)
     try:
         episode = episode_config(
             spec,
@@ -219,7 +221,8 @@ def print_result(result: "EvaluationResult", written: Path) -> None:
         *(_reward(whole) if result.is_score else [NO_SCORE.format(level=settings.episode.level)]),
         f"{whole.cut_off} cut off at {settings.episode.max_tokens} tokens" if whole.cut_off else "",
         f"{whole.turns:.1f} turns on average; ended {ends}" if ends else "",
-        f"{whole.samples} answers to {whole.problems} problems: {outcomes}; {len(result.asked.lost)} errors left out; "
+        f"{_counted(whole.samples, 'answer')} to {_counted(whole.problems, 'problem')}: {outcomes}; "
+        f"{_counted(len(result.asked.lost), 'error')} left out; "
         f"{result.asked.reused} from an earlier run",
         f"env {settings.episode.kind}, level of information {settings.episode.level}, temperature "
         f"{settings.temperature:g}, seed {settings.seed}, {settings.backend}",
@@ -229,6 +232,10 @@ def print_result(result: "EvaluationResult", written: Path) -> None:
     )
     for line in filter(None, lines):
         out.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _reward(whole: "Summary") -> tuple[str, str]:

@@ -17,6 +17,9 @@ ModelName = Annotated[
     str, typer.Option("--model", help="A model's name, a run directory, a model directory, or a tinker:// path.")
 ]
 Backend = Annotated[str, typer.Option(help="embedded, tinker or http://host:port. [default: embedded, or the run's]")]
+EngineName = Annotated[
+    str, typer.Option("--engine", help="On this machine: qwen3 or transformers. [default: by the model, or the run's]")
+]
 BaseUrl = Annotated[str, typer.Option("--base-url", help="An OpenAI-compatible endpoint, such as http://host/v1.")]
 KeyName = Annotated[
     str,

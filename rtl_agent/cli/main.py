@@ -15,6 +15,7 @@ from rtl_agent.cli import (
     doctor,
     eval,
     grade,
+    models,
     play,
     pretrain,
     problems,
@@ -49,8 +50,9 @@ app.command("eval")(eval.evaluate)
 app.command("play")(play.play)
 app.add_typer(runs.app, name="runs")
 app.command("report", short_help="Write report.html and curves/*.png into a run directory.")(runs.report)
+app.add_typer(models.app, name="models")
 app.command("pretrain")(pretrain.pretrain)
-app.command("serve", short_help="Serve a model over the Tinker API.")(serve.serve)
+app.command("serve", short_help="Serve a model over the Tinker and OpenAI APIs.")(serve.serve)
 app.command("doctor", short_help="Show which tools were found, and whether the sandbox works.")(doctor.doctor)
 app.command("setup", short_help="Install the missing EDA tools, in the versions that CVDP uses.")(doctor.setup)
 app.add_typer(bench.app, name="bench")

@@ -10,11 +10,13 @@ from rich.panel import Panel
 from rich.text import Text
 
 from rtl_agent.cli import console
+from rtl_agent.cli.console import PROBLEMS_HELP
 from rtl_agent.cli.eval_options import (
     Backend,
     BaseUrl,
     CheckpointName,
     CommandSeconds,
+    EngineName,
     Env,
     EpisodeSeconds,
     EpisodeTokens,
@@ -56,12 +58,16 @@ def play(
         str,
         typer.Argument(
             metavar="PROBLEM",
-            help="A problem's id, or `generated`, `generated:FAMILY`, `generated-workspaces` (with --env agentic).",
+            help="A problem's id, a JSONL file, a directory of your own problems, `generated`, `generated:FAMILY`, or "
+            "`generated-workspaces` (with --env agentic).",
         ),
     ],
     model: ModelName,
-    source: Annotated[str, typer.Option("--problems", help="`bundled`, a JSONL file, or a folder.")] = "bundled",
-    number: Annotated[int, typer.Option(min=0, help="Which of the generated ones.")] = 0,
+    source: Annotated[
+        str | None,
+        typer.Option("--problems", metavar="PROBLEMS", help=f"Where the id is: {PROBLEMS_HELP} [default: bundled]"),
+    ] = None,
+    number: Annotated[int, typer.Option(min=0, help="Which one, where PROBLEM names several.")] = 0,
     env: Env = None,
     level: Level = None,
     system: System = None,
@@ -78,6 +84,7 @@ def play(
     extraction: HowRead = None,
     timeout_seconds: TimeoutSeconds = None,
     backend: Backend = "",
+    engine: EngineName = "",
     base_url: BaseUrl = "",
     api_key_env: KeyName = "",
     checkpoint: CheckpointName = "",
@@ -95,7 +102,7 @@ def play(
     from rtl_agent.evaluation import play as run
 
     checked_reward(reward)
-    spec = ModelSpec(found_model(model), backend, base_url, api_key_env, checkpoint, renderer)
+    spec = ModelSpec(found_model(model), backend, base_url, api_key_env, checkpoint, renderer, engine)
     try:
         episode = episode_config(
             spec,
@@ -142,7 +149,7 @@ def play(
 
 
 class Live:
-    """An episode in the terminal, as it goes on."""
+    """An episode in the terminal, as it happens."""
 
     def __init__(self, waiting_for: Callable[[str], None]) -> None:
         self._waiting_for = waiting_for
@@ -175,12 +182,16 @@ def _show(title: str, text: str, colour: str) -> None:
     console.out.print(Panel(shown, title=title, title_align="left", border_style=colour))
 
 
-def _problem(problem: str, source: str, number: int, episode: EpisodeConfig) -> "tuple[Problem, str]":
+def _problem(problem: str, source: str | None, number: int, episode: EpisodeConfig) -> "tuple[Problem, str]":
     from rtl_agent.evaluation import problem_set
 
-    if problem.partition(":")[0] in PROBLEM_SOURCES:
+    if problem.partition(":")[0] in PROBLEM_SOURCES or (source is None and Path(problem).exists()):
         found = problem_set(problem, Selection(), episode=episode, limit=number + 1).problems
         if number >= len(found):
-            raise NoSuchProblems(f"{problem} has {len(found)} problems: --number {number} is not among them")
+            raise NoSuchProblems(
+                f"{problem} has {len(found)} {'problem' if len(found) == 1 else 'problems'}, counted from 0: "
+                f"--number {number} is not among them"
+            )
         return found[number], problem
+    source = source or "bundled"
     return problem_set(source, Selection(ids=[problem]), episode=episode).problems[0], source

@@ -14,7 +14,7 @@ from rtl_agent.cli.train import ensure_packages
 def pretrain(
     which: Annotated[
         str,
-        typer.Argument(help="teacher, student, student-base, student-reader, agent or teacher-2"),
+        typer.Argument(help="teacher, student, student-base, student-reader, agent, teacher-2 or teacher-2-more"),
     ],
     out: Annotated[Path, typer.Option(help="Directory for the model; an unfinished one is resumed.")],
     tokens: Annotated[
@@ -36,7 +36,7 @@ def pretrain(
     if which not in RECIPES:
         raise typer.BadParameter(f"choose from {', '.join(RECIPES)}", param_hint="WHICH")
     recipe = RECIPES[which]
-    name = f"rtl-agent/{which}"
+    name = recipe.model or f"rtl-agent/{which}"
     config = own_config(name)
     start = weights_for(name, recipe.start) if recipe.start else None
     torch.set_num_threads(1)  # results depend on it, and a second thread adds nothing at this size

@@ -172,8 +172,9 @@ def stats(source: Source = "bundled", skip_bad: SkipBad = False, as_json: AsJson
     if as_json:
         console.print_json({"problems": len(problems), **counts})
         return
-    console.out.print(f"{len(problems)} problems in {len(counts['family'])} families")
-    for field in ("category", "difficulty", "kind", "needs", "cocotb", "split"):
+    families = len(counts["family"])
+    console.out.print(f"{_counted(problems)} in {families} {'family' if families == 1 else 'families'}")
+    for field in ("category", "difficulty", "kind", "needs", "cocotb", "split", "family"):
         table = Table(Column(field, whole=True), Column("problems", right=True))
         for value, count in counts[field].items():
             table.add(escape(value), str(count))
@@ -278,17 +279,19 @@ def new(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The id: <set>_<topic>_<number>, or just a topic.")],
     directory: Annotated[Path, typer.Option("--in", help="Where to write it.")] = Path(),
 ) -> None:
-    """Write a directory with a small problem that works, to be changed into your own.
+    """Write a directory with a small problem that works, for you to turn into your own.
 
-    Specification, reference, harness and near misses: docs/own-problems.md tells what to change.
+    Specification, reference, harness and near misses: docs/own-problems.md says what to change.
     """
     try:
         made = new_directory(name, directory)
     except BadField as bad:
         raise typer.BadParameter(bad.reason, param_hint="NAME") from bad
+    except FileExistsError as error:
+        raise typer.BadParameter(f"{error.filename} already exists; choose another name", param_hint="NAME") from error
     except OSError as error:
         raise typer.BadParameter(f"{error.filename}: {error.strerror}", param_hint="NAME") from error
-    print_plain(f"{made}: a counter from 0 to 9, to be changed into your problem:")
+    print_plain(f"{made}: a counter from 0 to 9, for you to turn into your own problem:")
     table = Table(Column("file", whole=True), "what it is")
     for path, what in _PARTS.items():
         table.add(path, what)

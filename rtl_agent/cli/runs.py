@@ -162,9 +162,13 @@ def _print_facts(run: RunRecord) -> None:
     learns += f" learning from {_words(run.teacher)}" if run.student and run.teacher else ""
     spent = f" in {run.seconds / 60:.1f} minutes" if run.seconds else ""
     going = ", still running" if run.is_running else ""
-    _print_line(f"[bold]{_words(run.name)}[/]{learns}: {run.steps} steps{spent}{going}")
+    _print_line(
+        f"[bold]{_words(run.name)}[/]{learns}: {run.steps} {'step' if run.steps == 1 else 'steps'}{spent}{going}"
+    )
     if run.command:
         _print_line(f"started by: {_words(run.command)}")
+    if run.resumed_by:
+        _print_line(f"resumed by: {_words(run.resumed_by)}")
 
 
 def _print_headline(run: RunRecord) -> None:
@@ -241,9 +245,9 @@ def _pairs_table(first: str, pairs: Sequence[tuple[str, MetricPair]], title: str
         Column(first, whole=True),
         Column("mean a", right=True),
         Column("mean b", right=True),
-        Column("change", right=True),
-        Column("last a", right=True, drop=1),
-        Column("last b", right=True, drop=1),
+        Column("change", right=True, drop=2),
+        Column("last a", right=True, drop=3),
+        Column("last b", right=True, drop=3),
         title=title,
     )
     for label, pair in pairs:

@@ -13,6 +13,7 @@ from rtl_agent.cli import console
 if TYPE_CHECKING:
     from rtl_agent.backends.conformance import CheckResult
     from rtl_agent.backends.connect import Connection
+    from rtl_agent.backends.engine.registry import EngineOptions
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 KEY_VARIABLE = "TINKER_API_KEY"
@@ -32,10 +33,20 @@ def serve(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 picks a free one.")] = 8910,
     device: Annotated[str, typer.Option(help="Where to compute: cpu or cuda.")] = "cpu",
     threads: Annotated[
-        int, typer.Option(min=1, help="CPU threads of torch. One is fastest for models below 50M parameters.")
-    ] = 1,
+        int | None,
+        typer.Option(min=1, help="CPU threads of torch.", show_default="1 up to 50M parameters, else all cores"),
+    ] = None,
     engine: Annotated[
-        str | None, typer.Option(help="The engine that runs the model. By default the first one that can.")
+        str | None,
+        typer.Option(help="The engine that runs the model: qwen3 or transformers.", show_default="the first that can"),
+    ] = None,
+    dtype: Annotated[
+        str | None,
+        typer.Option(help="float32 or bfloat16.", show_default="bfloat16 for half-precision weights above 200M"),
+    ] = None,
+    memory: Annotated[
+        float | None,
+        typer.Option(min=0.1, help="GB that training may take beside the weights, at a time.", show_default="5"),
     ] = None,
     state: Annotated[
         Path | None,
@@ -75,7 +86,10 @@ def serve(
             "name a model to serve: a directory, rtl-agent/student or rtl-agent/teacher", param_hint="MODEL"
         )
     else:
-        _serve(model, host, port, device, threads, engine, state or _default_state(), key)
+        from rtl_agent.backends.engine.registry import EngineOptions
+
+        options = EngineOptions(device, threads, dtype, memory)
+        _serve(model, host, port, options, engine, state or _default_state(), key)
 
 
 def _default_state() -> Path:
@@ -84,10 +98,10 @@ def _default_state() -> Path:
 
 
 def _serve(
-    model: str, host: str, port: int, device: str, threads: int, wanted: str | None, state: Path, key: str | None
+    model: str, host: str, port: int, options: "EngineOptions", wanted: str | None, state: Path, key: str | None
 ) -> None:
     from rtl_agent.backends.engine.contract import EngineError
-    from rtl_agent.backends.engine.registry import EngineByModel, EngineOptions
+    from rtl_agent.backends.engine.registry import EngineByModel
     from rtl_agent.backends.server.app import serve as run
     from rtl_agent.backends.server.process import new_key
 
@@ -98,7 +112,7 @@ def _serve(
         _say_ready(host, bound, used, name, engine.engine_name(name), state)
 
     try:
-        engine = EngineByModel([name], EngineOptions(device, threads), wanted)
+        engine = EngineByModel([name], options, wanted)
         engine.base_snapshot(name).close()
         asyncio.run(run(engine, key=used, state=state, host=host, port=port, ready=ready))
     except EngineError as error:

@@ -21,7 +21,7 @@ from rtl_agent.cli.console import out
 
 _BETWEEN = 3  # columns of a terminal that the border and the spaces around a cell take
 _LEAST = 6  # of a text, before whole columns are folded
-_LONG_WORD = 20  # of a text; longer ones may be broken
+_LONG_WORD = 44  # of a text; test names such as `test_runner.py::test_fixed_priority_arbiter` stay whole
 
 
 @dataclass(frozen=True)
@@ -95,14 +95,15 @@ class Table:
         return shown
 
     def _widths(self, shown: Sequence[int], width: int) -> dict[int, int]:
-        """Texts share what whole columns leave; where that is too little, the widest text shrinks first."""
+        """Texts share what whole columns leave; where that is too little, the widest shrinks first, numbers last."""
         room = width - 1 - _BETWEEN * len(shown)
         widths = {at: self._least(at) for at in shown}
         while sum(widths.values()) < room and (short := [at for at in shown if widths[at] < self._needs(at)]):
             widths[min(short, key=lambda at: widths[at])] += 1
         while sum(widths.values()) > room and max(widths.values()) > 1:
             texts = [at for at in shown if not self._columns[at].whole and widths[at] > _LEAST]
-            widths[max(texts or shown, key=lambda at: widths[at])] -= 1
+            words = [at for at in texts if not self._columns[at].right]
+            widths[max(words or texts or shown, key=lambda at: widths[at])] -= 1
         return widths
 
     def _least(self, at: int) -> int:

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from rtl_agent.cli import console
+from rtl_agent.cli.runs import RunPath, find_run
 from rtl_agent.report import write_report
 from rtl_agent.training.config import Mode
 from rtl_agent.training.errors import TrainingError
@@ -27,7 +28,7 @@ app = typer.Typer(
 )
 
 
-@app.command("distill", context_settings=_AS_WRITTEN)
+@app.command("distill", short_help="A student learns from a teacher and the reward.", context_settings=_AS_WRITTEN)
 def distill(words: _WORDS = None) -> None:
     """A student learns from a teacher's advice on its own tokens, and from the reward."""
     _train_new("distill", words or [])
@@ -39,20 +40,20 @@ def rl(words: _WORDS = None) -> None:
     _train_new("rl", words or [])
 
 
-@app.command("supervised", context_settings=_AS_WRITTEN)
+@app.command("supervised", short_help="A student learns the reference solutions.", context_settings=_AS_WRITTEN)
 def supervised(words: _WORDS = None) -> None:
-    """A student learns the problems' reference solutions: the control of a comparison."""
+    """A student learns the problems' reference solutions: a baseline to compare with."""
     _train_new("supervised", words or [])
 
 
 @app.command("resume", context_settings={"ignore_unknown_options": True})
 def resume(
-    run: Annotated[Path, typer.Argument(help="The run directory.")],
+    run: RunPath,
     words: _WORDS = None,
 ) -> None:
-    """Resume a run at its last checkpoint. Its own options hold; key=value changes those that may change."""
+    """Resume a run at its last checkpoint. It keeps its options; key=value changes those that may change."""
     ensure_packages()
-    _train(lambda: choose_resumed(run, words or []))
+    _train(lambda: choose_resumed(find_run(run), words or []))
 
 
 @app.command("presets")

@@ -1,15 +1,20 @@
 """How messages become tokens and tokens a message, by the renderer's name; which renderer goes with which model."""
 
 from collections.abc import Callable, Mapping
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import tinker
 from tinker_cookbook.model_info import get_model_attributes
 from tinker_cookbook.renderers import Renderer, get_renderer, register_renderer
-from tinker_cookbook.renderers.base import Message, RenderContext, RenderedMessage, ensure_text
+from tinker_cookbook.renderers.base import Message, RenderContext, RenderedMessage, Role, TrainOnWhat, ensure_text
 from tinker_cookbook.renderers.gpt_oss import GptOssRenderer
 from tinker_cookbook.renderers.qwen3 import Qwen3InstructRenderer
 from tinker_cookbook.tokenizer_utils import Tokenizer
+
+from rtl_agent.local_models import known_as
+
+if TYPE_CHECKING:
+    import torch
 
 # The system message names the date; today's would make every day's prompts, samples and resumed runs differ.
 DATE = "2026-01-01"
@@ -110,11 +115,43 @@ class Qwen35Renderer(Qwen3InstructRenderer):
         return [*self._opened, *response]
 
 
+class ToldByDefaultRenderer(Qwen3InstructRenderer):
+    """ChatML for models whose template writes a system message of its own where a conversation has none.
+
+    Our prompts always have one. A teacher's or a user's conversation may not, and a model that was never without one
+    answers differently then.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, default_system: str) -> None:
+        super().__init__(tokenizer)
+        self.default_system = default_system
+
+    def build_generation_prompt(
+        self, messages: list[Message], role: Role = "assistant", prefill: str | None = None
+    ) -> tinker.ModelInput:
+        return super().build_generation_prompt(self._told(messages), role, prefill)
+
+    def build_supervised_example(
+        self, messages: list[Message], train_on_what: TrainOnWhat = TrainOnWhat.LAST_ASSISTANT_MESSAGE
+    ) -> "tuple[tinker.ModelInput, torch.Tensor]":
+        return super().build_supervised_example(self._told(messages), train_on_what)
+
+    def _told(self, messages: list[Message]) -> list[Message]:
+        if not messages or messages[0]["role"] == "system":
+            return messages
+        return [Message(role="system", content=self.default_system), *messages]
+
+
+QWEN2_5_SYSTEM = "You are Qwen, created by Alibaba Cloud. You are a helpful assistant."
+SMOLLM2_SYSTEM = "You are a helpful AI assistant named SmolLM, trained by Hugging Face"
+
 Factory = Callable[[Tokenizer, object], Renderer]
 
 # Registered with the cookbook under names of our own, so that its own `gpt_oss_*` stay what its users know.
 _OWN: Mapping[str, Factory] = {
     "rtl_agent": lambda tokenizer, _: ChatMLRenderer(tokenizer),
+    "qwen2_5": lambda tokenizer, _: ToldByDefaultRenderer(tokenizer, QWEN2_5_SYSTEM),
+    "smollm2": lambda tokenizer, _: ToldByDefaultRenderer(tokenizer, SMOLLM2_SYSTEM),
     "qwen3_coder": lambda tokenizer, _: QwenCoderRenderer(tokenizer),
     "qwen3_5": lambda tokenizer, _: Qwen35Renderer(tokenizer, thinks=True),
     "qwen3_5_disable_thinking": lambda tokenizer, _: Qwen35Renderer(tokenizer, thinks=False),
@@ -145,14 +182,36 @@ def renderer_for(name: str, tokenizer: Tokenizer) -> Renderer:
 
 
 def default_renderer(model_name: str) -> str:
-    """The renderer for single-shot answers of this model: the one that thinks least where it can be chosen."""
+    """The renderer for single-shot answers of this model: the one that thinks least where it can be chosen.
+
+    By the name; of a directory, by what its card or its config.json says that the model is called.
+    """
+    card = known_as(model_name)
+    if card is not None and card.renderer in RENDERERS:
+        return card.renderer
+    if card is not None and not card.chats:
+        raise UnknownRenderer(
+            f"{model_name} has no chat template, so nobody has said how it is asked: set renderer_name to one of "
+            f"{', '.join(RENDERERS)} (role_colon for a model that was never taught to answer)"
+        )
+    for name in dict.fromkeys((_called(model_name), model_name)):
+        if found := _by_name(name.rstrip("/")):
+            return found
+    raise UnknownRenderer(f"no renderer is known for {model_name}: set renderer_name to one of {', '.join(RENDERERS)}")
+
+
+def _by_name(model_name: str) -> str:
     name = model_name.rpartition("/")[2].lower()
-    if is_base(model_name):
+    if _is_base_by_name(model_name):
         return "role_colon"
     if model_name.startswith("rtl-agent/"):
         return "rtl_agent"
     if name.startswith("gpt-oss"):
         return "gpt_oss_low_reasoning"
+    if name.startswith("qwen2.5-"):
+        return "qwen2_5"
+    if name.startswith("smollm2-"):
+        return "smollm2"
     if name.startswith("qwen3-coder"):
         return "qwen3_coder"
     if name.startswith("qwen3.5-"):
@@ -161,20 +220,31 @@ def default_renderer(model_name: str) -> str:
         if "-thinking-" in f"{name}-":
             return "qwen3"
         return "qwen3_instruct" if "-instruct" in name else "qwen3_disable_thinking"
-    if name.startswith("llama-3"):
-        return "llama3"
-    raise UnknownRenderer(f"no renderer is known for {model_name}: set renderer_name to one of {', '.join(RENDERERS)}")
+    return "llama3" if name.startswith("llama-3") else ""
 
 
 def is_base(model_name: str) -> bool:
     """A model that was never taught to follow instructions, by the cookbook's list or else by its name."""
+    return _is_base_by_name(_called(model_name))
+
+
+def _is_base_by_name(model_name: str) -> bool:
     if model_name.startswith("rtl-agent/"):
         return model_name.endswith("-base")
     try:
         return not get_model_attributes(model_name).is_chat
     except (KeyError, ValueError):
         name = model_name.rpartition("/")[2].lower()
-        return name.endswith("-base") or (name.startswith("llama-3") and "instruct" not in name)
+        named_by_task = name.startswith(
+            ("llama-3", "qwen2.5-", "smollm2-")
+        )  # theirs have "instruct" or are base models
+        return name.endswith("-base") or (named_by_task and "instruct" not in name)
+
+
+def _called(model_name: str) -> str:
+    """The model's own name, where this is a directory that knows it."""
+    card = known_as(model_name)
+    return card.name if card is not None else model_name
 
 
 def warnings_for(model_name: str, renderer_name: str, max_tokens: int) -> list[str]:

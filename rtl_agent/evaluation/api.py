@@ -25,6 +25,7 @@ def evaluate(
     reward: str = "staged",
     limit: int = 0,
     backend: str = "",
+    engine: str = "",
     base_url: str = "",
     api_key_env: str = "",
     checkpoint: str = "",
@@ -48,6 +49,7 @@ def evaluate(
         seed: seed of sampling.
         reward: reward weights, as `parse_weights` reads them.
         backend: embedded, tinker or http://host:port; the run's own, or embedded, if not given.
+        engine: qwen3 or transformers on an embedded server; the one that fits the model, if not given.
         renderer: how messages become tokens; by the model's name if not given.
         jobs: episodes at a time.
         out: the JSON file of the result; answers are kept next to it, and the same call resumes with them.
@@ -64,7 +66,7 @@ def evaluate(
         >>> result.whole.problems, result.whole.pass_at[0].unbiased
         (2, 0.0)
     """
-    spec = ModelSpec(model, backend, base_url, api_key_env, checkpoint, renderer)
+    spec = ModelSpec(model, backend, base_url, api_key_env, checkpoint, renderer, engine)
     rules = episode_config(spec, **episode)
     options = EvaluationOptions(
         rules, samples=samples, temperature=temperature, seed=seed, ks=tuple(sorted(set(k))), reward=reward, jobs=jobs

@@ -13,6 +13,7 @@ import tinker
 
 from rtl_agent.backends.connect import EMBEDDED, CannotConnect, Connection, connect
 from rtl_agent.backends.engine.contract import EngineError
+from rtl_agent.backends.engine.registry import choose_engine
 from rtl_agent.backends.models.registry import OWN, model_directory
 from rtl_agent.backends.server.embedded import ServerDied
 from rtl_agent.envs.dialects.registry import UnknownDialect
@@ -41,6 +42,7 @@ class ModelSpec:
     api_key_env: str = ""
     checkpoint: str = ""  # of a run directory: best, last, or a name
     renderer: str = ""
+    engine: str = ""  # of an embedded server
 
 
 @dataclass(frozen=True)
@@ -102,12 +104,23 @@ async def open_model(spec: ModelSpec) -> AsyncIterator[Model]:
         return
     place = _place(spec)
     try:
-        with connect(place.backend, models=[place.base] if place.base else [], state=place.state) as connection:
+        models = [place.base] if place.base else []
+        with connect(place.backend, models=models, state=place.state, engine=_engine(spec, place)) as connection:
             yield await _token_model(spec, connection, place)
     except (CannotConnect, EngineError, NoTokenizer, UnknownDialect, UnknownRenderer) as error:
         raise EvaluationError(str(error)) from error
     except (ServerDied, tinker.APIConnectionError) as error:
         raise ModelGone(f"{error}\nGraded answers are kept: the same command resumes") from error
+
+
+def _engine(spec: ModelSpec, place: "Place") -> str | None:
+    """What was said, else what the run had: its checkpoints are that engine's. A wrong name is said before a server is
+    started."""
+    of_run = place.run.option("engine") if place.run else None
+    wanted = spec.engine or str(of_run or "") or None
+    if place.backend == EMBEDDED and place.base:
+        choose_engine(place.base, wanted)
+    return wanted
 
 
 @dataclass(frozen=True)

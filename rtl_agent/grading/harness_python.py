@@ -16,6 +16,8 @@ _CHANCE = re.compile(r"\b(random|secrets|uuid|urandom|time|datetime|hash|id|nump
 _WAVES = re.compile(r"\.(fst|vcd)\b")
 _FLAGS = re.compile(r"-[svq]+|--log-cli-level=\w+|--color=\w+")
 _CONFIGURATION = ("conftest.py", "pytest.ini", "tox.ini", "setup.cfg", "pyproject.toml", ".pytest.ini")
+_WITHOUT_A_SESSION = ("mark", "raises", "approx", "fail")
+_OF_A_SESSION = ("fixture", "usefixtures", "hookimpl", "importorskip", "SkipTest", "__test__")
 _FIXTURES = re.compile(r"^(setup|teardown)_(module|function|method|class)$|^pytest")
 
 
@@ -102,12 +104,12 @@ def is_plain(text: str) -> bool:
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names):
             return False
+        if _needs_a_session(node):
+            return False
         if isinstance(node, ast.Import | ast.ImportFrom):
             bound = [(alias.asname or alias.name).split(".")[0] for alias in node.names]
             if any(name.startswith("test") or name.startswith("Test") for name in bound):
                 return False
-        if isinstance(node, ast.Attribute) and node.attr in ("fixture", "usefixtures", "hookimpl", "importorskip"):
-            return False
         if isinstance(node, ast.ClassDef) and node.name.startswith("Test"):
             return False
         if isinstance(node, ast.Assign | ast.AnnAssign) and any(map(_is_special, _targets(node))):
@@ -121,6 +123,26 @@ def is_plain(text: str) -> bool:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test")
     ]
     return all(isinstance(node, ast.FunctionDef) and id(node) in top_level and _is_plain_test(node) for node in tests)
+
+
+def _needs_a_session(node: ast.AST) -> bool:
+    """What of pytest only pytest can do, under any name: marks of parameters, skips, expected failures, `__test__`."""
+    match node:
+        case ast.Import(names=names):
+            return any(one.asname and _is_pytest(one.name) for one in names)
+        case ast.ImportFrom(module=module):
+            return _is_pytest(module or "")
+        case ast.Attribute(value=ast.Name(id="pytest"), attr=attribute):
+            return attribute not in _WITHOUT_A_SESSION
+        case ast.Attribute(attr=attribute):
+            return attribute in _OF_A_SESSION
+        case ast.Name(id=name) | ast.Constant(value=name):
+            return name in _OF_A_SESSION
+    return False
+
+
+def _is_pytest(module: str) -> bool:
+    return module.partition(".")[0] in ("pytest", "_pytest", "unittest")
 
 
 def _targets(node: ast.Assign | ast.AnnAssign) -> list[str]:

@@ -61,12 +61,19 @@ async def validate_problem(grader: Grader, problem: Problem, near_misses: Sequen
     return Validation(problem.id, reference, empty, given, _doubts(problem, reference, empty, given, wrong), wrong)
 
 
+_SAID = {
+    Outcome.FAILED: "its reference fails",
+    Outcome.INVALID: "its reference is invalid",
+    Outcome.ERROR: "its reference could not be graded",
+}
+
+
 def _doubts(
     problem: Problem, reference: Grade | None, empty: Grade, given: Grade | None, wrong: Mapping[str, Grade]
 ) -> tuple[str, ...]:
     doubts = syntax_errors(problem.harness)
     if reference is not None and reference.outcome is not Outcome.PASSED:
-        doubts.append(f"its reference is {reference.outcome}: {(*reference.reasons, '')[0]}")
+        doubts.append(f"{_SAID[reference.outcome]}: {(*reference.reasons, '')[0]}")
     if empty.outcome is Outcome.PASSED:
         doubts.append("a file with only a comment passes")
     if given is not None and given.outcome is Outcome.PASSED:

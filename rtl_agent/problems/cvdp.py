@@ -8,7 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from rtl_agent.problems.harness import COMPOSE_FILE, needs_of, read_harness
-from rtl_agent.problems.problem import BadField, BadRecord, Kind, NoSuchProblems, Problem, family_of, why_unsafe
+from rtl_agent.problems.problem import (
+    WHOLE_LINE,
+    BadField,
+    BadRecord,
+    Kind,
+    NoSuchProblems,
+    Problem,
+    family_of,
+    why_unsafe,
+)
 
 OnBad = Callable[[BadRecord], None]
 _HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
@@ -58,11 +67,11 @@ def _parse_line(line: bytes, file: Path) -> Problem:
     try:
         record = json.loads(line.decode("utf-8"))
     except UnicodeDecodeError as error:
-        raise BadField("line", f"is not UTF-8 at byte {error.start}") from error
+        raise BadField(WHOLE_LINE, f"is not UTF-8 at byte {error.start}") from error
     except (ValueError, RecursionError) as error:  # a number of 5,000 digits is a ValueError of its own
-        raise BadField("line", f"is not valid JSON: {error}") from error
+        raise BadField(WHOLE_LINE, f"is not valid JSON: {error}") from error
     if not isinstance(record, dict):
-        raise BadField("line", "is not a JSON object")
+        raise BadField(WHOLE_LINE, "is not a JSON object")
     return parse_record(record, source=str(file))
 
 

@@ -82,11 +82,15 @@ class Problem:
         return {path: self.context[path] for path in self.targets if path in self.context}
 
 
+WHOLE_LINE = "line"  # the field of a record that is not even an object
+
+
 class BadRecord(Exception):
     """A record that is not a problem: which file, which line (0 where the file is one record), which field, and why."""
 
     def __init__(self, file: Path, line: int, field: str, reason: str) -> None:
-        super().__init__(f"{file}:{line}: {field}: {reason}" if line else f"{file}: {field}: {reason}")
+        what = f"the line {reason}" if field == WHOLE_LINE else f"{field}: {reason}"
+        super().__init__(f"{file}:{line}: {what}" if line else f"{file}: {what}")
         self.file, self.line, self.field, self.reason = file, line, field, reason
 
 

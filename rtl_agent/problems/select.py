@@ -63,7 +63,12 @@ def choose(problems: Sequence[Problem], selection: Selection, source: str) -> li
         unknown = [value for value in wanted if value not in there]
         if unknown:
             known = sorted(set(there))
-            has = f"it has {', '.join(known)}" if len(known) <= 12 else f"`rtl-agent problems list {source}` lists them"
+            command = "list" if option == "id" else "stats"
+            has = (
+                f"it has {', '.join(known)}"
+                if len(known) <= 12
+                else f"`rtl-agent problems {command} {source}` lists them"
+            )
             near = did_you_mean(unknown[0], known)
             what = f"no {word} {', '.join(unknown)}" if option != "needs" else f"no problem that needs {unknown[0]}"
             raise NoSuchProblems(f"{source} has {what}{near}; {has}")

@@ -54,7 +54,8 @@ def title(run: RunRecord) -> str:
 
 def headline(run: RunRecord, training: Digest) -> Markup:
     """Title, facts and command."""
-    command = tag("pre", f"$ {run.command}", class_="command") if run.command else None
+    commands = [line for line in (run.command, run.resumed_by) if line]
+    command = tag("pre", "\n".join(f"$ {line}" for line in commands), class_="command") if commands else None
     return tag(
         "header", tag("p", f"Run {run.name}", class_="soft"), tag("h1", title(run)), *_facts(run, training), command
     )

@@ -79,8 +79,13 @@ class RunRecord:
 
     @property
     def command(self) -> str | None:
-        """The newest command that started or resumed it."""
-        return _text_or_none(self.starts[-1].get("command")) if self.starts else None
+        """The command that started it, with its options."""
+        return _text_or_none(self.starts[0].get("command")) if self.starts else None
+
+    @property
+    def resumed_by(self) -> str | None:
+        """The newest command that resumed it; None for a run that went through at once."""
+        return _text_or_none(self.starts[-1].get("command")) if len(self.starts) > 1 else None
 
     @property
     def seconds(self) -> float | None:

@@ -49,7 +49,7 @@ class Patience:
             self._silent_since = now
             self.say(
                 f"the teacher does not answer: {error}. The run waits for it, {_span(self.seconds)} at most, and "
-                "goes on by itself"
+                "continues by itself"
             )
         if now - self._silent_since >= self.seconds:
             raise ServerGone(f"the teacher was silent for {_span(self.seconds)}: {error}") from error

@@ -63,13 +63,13 @@ class ModelConfig:
     student: str = option(STUDENT, "the model that is trained", also=("student_model", "model_name"))
     teacher: str = option(
         TEACHER,
-        "the model that advises it, several by commas (teacher_for), or `self`: the student, told more",
+        "the model that advises it; several are separated by commas (see teacher_for); `self`: the student, told more",
         also=("teacher_model",),
         modes=DISTILL,
     )
     teacher_sees: Sees = option(
         "reference",
-        "what teacher_model=self is told: the reference solution, feedback on the very answer, or a system message "
+        "what teacher_model=self is told: the reference solution, feedback on its answer, or a system message "
         "that insists on the specification (spec-aware)",
         choices=get_args(Sees),
         modes=DISTILL,
@@ -117,12 +117,15 @@ class ModelConfig:
         "", "the environment variable that holds the key of the teacher's server", modes=DISTILL, resume=True
     )
     teacher_for: str = option(
-        "", "of several teachers, who teaches what: cid016:NAME,fifo*:NAME; the first has the rest", modes=DISTILL
+        "",
+        "with several teachers, which one teaches what: cid016:NAME,fifo*:NAME; the first takes the rest",
+        modes=DISTILL,
     )
     teacher_patience: float = option(
         1800.0, "seconds that a run waits for a teacher that stops answering", modes=DISTILL, at_least=0, resume=True
     )
     backend: str = option("embedded", "embedded (this machine), tinker (the cloud), or http://host:port", resume=True)
+    engine: str = option("", "on this machine: qwen3 or transformers; empty: by the model", resume=True, advanced=True)
     renderer_name: str = option("", "how messages become tokens; empty: by the model's name")
     load_checkpoint_path: str = option("", "start from these weights: a tinker:// path of a saved checkpoint")
     lora_rank: int = option(32, "rank of the LoRA adapter; 0 trains all weights (own server only)", at_least=0)
@@ -173,7 +176,7 @@ class ObjectiveConfig:
         "importance_sampling", "policy loss: importance_sampling, ppo, cispo or dro", choices=get_args(LossFn)
     )
     one_pass: bool = option(
-        False, "all terms as one weighted cross-entropy: half the cost, on a server of one's own", resume=True
+        False, "all terms as one weighted cross-entropy: half the cost, but it needs a server of your own", resume=True
     )
     groups_without_signal: NoSignal = option(
         "keep",
@@ -276,7 +279,28 @@ class RunConfig:
 
 @dataclass(frozen=True)
 class Config:
-    """A run: its mode and its options. BadOption (a ValueError) says which value cannot work."""
+    """A run: its mode and its options in groups. `configure` makes one from flat names and a preset.
+
+    Args:
+        mode: distill, rl or supervised.
+        data: which problems are learned from, and which are held out.
+        model: student and teacher, where they run, and how the student is sampled.
+        episode: how a problem is asked, and how its answer is read and simulated.
+        objective: what the student learns from.
+        optim: a step, and how many of them.
+        grading: the reward, and how answers are graded.
+        eval: evaluation on held-out problems, and the exam.
+        run: the run directory, checkpoints and trackers.
+
+    Raises:
+        BadOption: a ValueError that says which value cannot work, and why.
+
+    Example:
+        >>> import rtl_agent as ra
+        >>> config = ra.Config(mode="rl", optim=ra.OptimConfig(max_steps=4, group_size=8))
+        >>> config.optim.max_steps, config.model.student
+        (4, 'rtl-agent/student')
+    """
 
     mode: Mode = "distill"
     data: DataConfig = DataConfig()

@@ -43,7 +43,7 @@ def model_names(config: Config) -> list[str]:
 
 def check_embedded_models(config: Config) -> None:
     """Before a server is started: BadConfig for a model that this machine does not have."""
-    check_own_models(model_names(config))
+    check_own_models(model_names(config), config.model.engine)
 
 
 async def context_length(connection: Connection, config: Config) -> int:

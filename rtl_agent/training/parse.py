@@ -82,7 +82,7 @@ def choose(mode: Mode, words: Sequence[str], ask: Callable[[str], str] | None = 
 def choose_resumed(path: Path, words: Sequence[str] = ()) -> Choice:
     """What `train resume RUN` does: the run's own options, and the words over them."""
     if not is_run(path):
-        raise BadConfig(f"{path} is not a run directory; `rtl-agent runs list` shows where there are some")
+        raise BadConfig(f"{path} is not a run directory; `rtl-agent runs list` lists the runs in ./runs")
     try:
         mode = read_object(path / CONFIG).get("mode")
         if mode not in MODES:

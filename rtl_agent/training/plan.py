@@ -74,9 +74,17 @@ def _problems(config: Config) -> str:
 
 def _steps(config: Config) -> str:
     optim = config.optim
-    count = str(optim.max_steps) if optim.max_steps else f"as many as {optim.epochs} epoch(s) of the problems have"
-    rollouts = "" if config.mode == "supervised" else f", {optim.group_size} rollout(s) each"
-    return f"{count}; {optim.batch_size} problems in a step{rollouts}"
+    count = (
+        str(optim.max_steps)
+        if optim.max_steps
+        else f"as many as {_counted(optim.epochs, 'pass', 'passes')} over the problems take"
+    )
+    rollouts = "" if config.mode == "supervised" else f", {_counted(optim.group_size, 'rollout', 'rollouts')} each"
+    return f"{count}; {_counted(optim.batch_size, 'problem', 'problems')} in a step{rollouts}"
+
+
+def _counted(number: int, one: str, several: str) -> str:
+    return f"{number} {one if number == 1 else several}"
 
 
 def written(known: NamedOption, config: Config) -> str:

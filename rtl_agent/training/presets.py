@@ -125,7 +125,9 @@ PRESETS: Mapping[str, Preset] = {
     "small": Preset("small models on generated problems: all weights, short prompts and answers", _SMALL),
     "demo": Preset("`make demo`: as long as a quarter of an hour on two cores allows", _DEMO),
     "calls": Preset("a small student learns from a small agent to read the specification by a tool call", _CALLS),
-    "recommended": Preset("large models: what the seed experiments asked for next", _RECOMMENDED),
+    "recommended": Preset(
+        "large models: what the two seed experiments (docs/training.md) suggested next", _RECOMMENDED
+    ),
     "seed-exp-1": Preset("the first seed experiment as it was run: one problem, one step", {**_SEED, **_QWEN3_8B}),
     "seed-exp-2": Preset("the second seed experiment as it was run", {**_SEED, **_QWEN3_30B}),
 }

@@ -195,7 +195,9 @@ async def _train(config: Config, path: Path, console: Console, stop: Stop) -> Tr
         stack.enter_context(live_grader(grader))
         if config.model.backend == EMBEDDED:
             state = run.path / "checkpoints"
-            connection = stack.enter_context(connect(EMBEDDED, models=model_names(config), state=state))
+            connection = stack.enter_context(
+                connect(EMBEDDED, models=model_names(config), state=state, engine=config.model.engine or None)
+            )
             context = await context_length(connection, config)
         if config.episode.max_tokens >= context:
             raise BadConfig(
@@ -240,7 +242,7 @@ async def _train(config: Config, path: Path, console: Console, stop: Stop) -> Tr
                 await while_alive(elsewhere.with_student(connection).check, loop.train(first))
         except Interrupted:
             last = run.last_checkpoint
-            kept = f"Resume at step {last.step} with:" if last else "There is no checkpoint yet; begin again with:"
+            kept = f"Resume at step {last.step + 1} with:" if last else "There is no checkpoint yet; begin again with:"
             raise Interrupted(f"stopped after {loop.done} of {total} steps. {kept} {resume_command(path)}") from None
         return TrainResult(run.path, total, first)
 
@@ -310,5 +312,5 @@ def _log_to(run: RunWriter, stack: AsyncExitStack) -> None:
 def _headline(tasks: TrainingTasks, total: int, first: int) -> str:
     """What could not be known before the problems and the checkpoints were read."""
     asked, tested = len(tasks.sampler.problems), sum(map(len, tasks.tests.values()))
-    steps = f"resuming at step {first} of {total}" if first else f"{total} steps"
-    return f"{asked} problems to learn from, {tested} held out; {steps}"
+    steps = f"resuming at step {first + 1} of {total}" if first else f"{total} {'step' if total == 1 else 'steps'}"
+    return f"{asked} {'problem' if asked == 1 else 'problems'} to learn from, {tested} held out; {steps}"

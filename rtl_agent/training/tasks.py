@@ -21,6 +21,7 @@ from rtl_agent.problems import (
     load_problems,
 )
 from rtl_agent.problems.sources import GENERATED, TEST_SEED, WORKSPACES
+from rtl_agent.registry import did_you_mean
 from rtl_agent.training.config import Config
 from rtl_agent.training.errors import BadConfig
 
@@ -143,7 +144,10 @@ def _emphasised(config: Config, generator: ProblemGenerator) -> list[str]:
 def _named(config: Config, problems: Sequence[Problem]) -> list[Problem]:
     found = [problem for problem in problems if _matches(config, problem.id, problem.family)]
     if not found:
-        raise BadConfig(f"problems={config.data.problems}: nothing in {config.data.source} has such an id or family")
+        near = did_you_mean(config.data.problems, {name for one in problems for name in (one.id, one.family)})
+        raise BadConfig(
+            f"problems={config.data.problems}: nothing in {config.data.source} has such an id or family{near}"
+        )
     return found
 
 

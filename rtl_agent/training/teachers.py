@@ -105,8 +105,11 @@ async def open_elsewhere(config: Config, stack: AsyncExitStack, say: Callable[[s
             if place not in connections:
                 models = [one.name for one in wanted(config) if one.backend == EMBEDDED]
                 if spec.backend == EMBEDDED:
-                    check_own_models(models)
-                connections[place] = stack.enter_context(connect(spec.backend, api_key=key, models=models))
+                    check_own_models(models, config.model.engine)
+                engine = config.model.engine or None
+                connections[place] = stack.enter_context(
+                    connect(spec.backend, api_key=key, models=models, engine=engine)
+                )
             teacher = await _of_connection(spec, connections[place], spec.backend)
             found.append(OpenTeacher(**{**vars(teacher), "scorer": PatientScorer(teacher.scorer, patience)}))
         except (CannotConnect, ScoringError) as error:
@@ -137,16 +140,18 @@ def on_the_students_server(config: Config) -> list[str]:
     return [spec.name for spec in config.teachers if spec.backend == SAME]
 
 
-def check_own_models(names: Sequence[str]) -> None:
-    """Before a server is started: BadConfig for a model that this machine does not have."""
+def check_own_models(names: Sequence[str], engine: str = "") -> None:
+    """Before a server is started: BadConfig for a model that this machine does not have, or that no engine runs."""
     from rtl_agent.backends.engine.contract import EngineError
-    from rtl_agent.backends.models.registry import OWN, model_directory
+    from rtl_agent.backends.engine.registry import choose_engine
+    from rtl_agent.backends.models.registry import OWN
 
     for name in names:
         try:
-            model_directory(name)
+            choose_engine(name, engine or None)
         except EngineError as error:
-            raise BadConfig(f"{error}{did_you_mean(name, OWN, most=1)}") from error
+            near = did_you_mean(name, OWN, most=1)
+            raise BadConfig(f"{str(error).removesuffix('.')}{near}") from error
 
 
 def check_known(names: Iterable[str], known: Iterable[str], backend: str) -> None:
@@ -243,7 +248,7 @@ async def check_scores(teacher: OpenTeacher) -> tuple[str, str]:
         found = await opinion(inner, tokens)
     except ScoringError as error:
         raise BadConfig(f"teacher {teacher.name}: {error}") from error
-    line = f"teacher {inner.name}: {found.logprob_per_byte:.3f} nats per byte of a known Verilog module"
+    line = f"teacher {inner.name} gives a known Verilog module {found.logprob_per_byte:.3f} nats per byte"
     small = teacher.name.startswith(OWN_MODELS)  # knows sixteen families of designs, and this is of none of them
     return line, f"teacher {teacher.name}: {found.doubt}" if found.doubt and not small else ""
 

@@ -1,5 +1,7 @@
 """Servers and clients that end: closed, killed, restarted, silent."""
 
+import asyncio
+import gc
 import os
 import signal
 import socket
@@ -176,3 +178,28 @@ def test_a_key_that_the_cloud_refuses_is_said(connection: Connection, monkeypatc
     monkeypatch.setenv("TINKER_BASE_URL", str(connection.base_url))
     with pytest.raises(CannotConnect, match="refuses the key"):
         connect("tinker", api_key="tml-wrong")
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (tinker.RequestFailedError("cancelled", "7", types.RequestErrorCategory.Server), False),
+        (ValueError("ours"), True),
+    ],
+)
+def test_a_request_that_nobody_waits_for_fails_without_a_traceback(
+    connection: Connection, caplog: pytest.LogCaptureFixture, error: Exception, said: bool
+) -> None:
+    """As after Ctrl-C, when the server refuses samples that were cancelled."""
+
+    async def abandoned() -> None:
+        async def fail() -> None:
+            raise error
+
+        task = asyncio.create_task(fail())
+        await asyncio.sleep(0.01)
+        del task
+
+    asyncio.run(abandoned())
+    gc.collect()
+    assert ("was never retrieved" in caplog.text) == said

@@ -144,7 +144,7 @@ def test_a_bad_line_is_named_and_can_be_skipped(tmp_path: Path, bundled: dict[st
     file.write_text("{broken\n" + Path(bundled[ARBITER].source).read_text())
     done = rtl_agent("problems", "list", file)
     assert done.returncode == 2
-    assert f"{file}:1: line: is not valid JSON" in " ".join(done.stderr.split())
+    assert f"{file}:1: the line is not valid JSON" in " ".join(done.stderr.split())
     skipped = rtl_agent("problems", "list", file, "--skip-bad", "--json")
     assert skipped.returncode == 0
     assert "left out" in skipped.stderr

@@ -68,7 +68,7 @@ def test_a_new_problem_works_and_is_trusted(tmp_path: Path) -> None:
     assert {grade["outcome"] for grade in validation["near_misses"].values()} == {"failed"}
     again = rtl_agent("problems", "new", "reg", "--in", tmp_path)
     assert again.returncode == 2
-    assert "exists" in again.stderr
+    assert "already exists; choose another name" in " ".join(again.stderr.split())
 
 
 @pytest.mark.parametrize(

@@ -61,3 +61,16 @@ def test_markup_that_was_escaped_is_printed_as_it_is(monkeypatch: pytest.MonkeyP
     table.add("data\\[7:0] :smile:")
     table.print()
     assert stream.getvalue().splitlines()[1] == "data[7:0] :smile:"
+
+
+def test_test_names_and_numbers_are_not_broken_where_other_columns_can_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr(tables, "out", Console(file=stream, width=80, force_terminal=True, color_system=None))
+    table = Table(
+        Column("metric", whole=True), Column("mean", right=True), Column("last", right=True, drop=1), "found by"
+    )
+    table.add("test/env/family/arbiter", "-8.445e-08", "0.04167", "test_runner.py::test_fixed_arbiter, and others")
+    table.print()
+    assert "-8.445e-08" in stream.getvalue()
+    assert "test_runner.py::test_fixed_arbiter" in stream.getvalue()
+    assert "not shown in 80 columns: last" in stream.getvalue()

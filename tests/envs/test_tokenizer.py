@@ -1,6 +1,9 @@
 """The embedded models' tokenizer: any text comes back, a name is written one way, text cannot write control tokens."""
 
+import contextlib
+import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -151,3 +154,15 @@ def test_a_tokenizer_that_cannot_be_had_is_a_sentence(tmp_path: Path) -> None:
         tokenizer_for("/no/such")
     with pytest.raises(NoTokenizer, match=r"name a folder that has a tokenizer\.json"):
         tokenizer_for(str(tmp_path))
+
+
+def test_code_that_lies_in_a_folder_is_not_run(tmp_path: Path) -> None:
+    folder, ran = tmp_path / "model", tmp_path / "ran"
+    shutil.copytree(ROOT / "rtl_agent" / "backends" / "models" / "tokenizer", folder)
+    (folder / "evil.py").write_text(f"open({str(ran)!r}, 'w')\nclass Evil: pass\n")
+    config = json.loads((folder / "tokenizer_config.json").read_text())
+    told = {**config, "tokenizer_class": "Evil", "auto_map": {"AutoTokenizer": ["evil.Evil", "evil.Evil"]}}
+    (folder / "tokenizer_config.json").write_text(json.dumps(told))
+    with contextlib.suppress(NoTokenizer):
+        tokenizer_for(str(folder))
+    assert not ran.exists()

@@ -1,4 +1,4 @@
-"""Qwen3's, gpt-oss's and Llama 3's tokenizers as they are, from vocabulary files that installed packages carry."""
+"""Qwen's, gpt-oss's and Llama 3's tokenizers as they are, from vocabulary files that installed packages carry."""
 
 import base64
 from functools import cache
@@ -57,6 +57,16 @@ def qwen3() -> AnyTokenizer:
     tokenizer.normalizer = normalizers.NFC()
     tokenizer.add_special_tokens([AddedToken(text, special=True, normalized=False) for text in _QWEN_CONTROL])
     tokenizer.add_tokens([AddedToken(text, special=False, normalized=False) for text in _QWEN_MARKUP])
+    return _fast(tokenizer, "<|im_end|>")
+
+
+@cache
+def qwen2_5() -> AnyTokenizer:
+    """Qwen/Qwen2.5-Coder-1.5B-Instruct's: Qwen3's without tokens for <think> and <tool_response>."""
+    tokenizer = byte_level(package_file("dashscope", "resources/qwen.tiktoken"), _QWEN_PIECES)
+    tokenizer.normalizer = normalizers.NFC()
+    tokenizer.add_special_tokens([AddedToken(text, special=True, normalized=False) for text in _QWEN_CONTROL])
+    tokenizer.add_tokens([AddedToken(text, special=False, normalized=False) for text in _QWEN_MARKUP[:8]])
     return _fast(tokenizer, "<|im_end|>")
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from rtl_agent.cli import console
 from rtl_agent.cli.main import run
+from rtl_agent.problems import load_problems
 from tests.evaluation.gates import expression_in, right, wrong
 from tests.evaluation.scripted import Body, Scripted, Told, scripted
 
@@ -83,7 +84,7 @@ def test_eval_with_the_harness_open_says_that_there_is_no_score(
     assert first.startswith("no reward and no pass@k: at level open")
     assert "reward" not in "".join(others)
     assert "pass@" not in "".join(others)
-    assert "1 answers to 1 problems" in done.stdout
+    assert "1 answer to 1 problem:" in done.stdout
 
 
 def test_errors_are_left_out_and_told_by_the_exit_code(rtl_agent: RunCommand, server: Scripted, gates: Path) -> None:
@@ -125,6 +126,19 @@ def test_play_shows_turns_and_verdict_and_keeps_the_rollout(
     assert "\\x1b[2J" in done.stdout
     path = tmp_path / done.stdout.split("rollout: ")[1].strip()
     assert json.loads(path.read_text())["problem_id"] == "rtl_xor_gate_0001"
+
+
+def test_play_takes_a_file_or_a_directory_of_problems_as_other_commands_do(
+    rtl_agent: RunCommand, server: Scripted, gates: Path
+) -> None:
+    server.answer = wrong
+    done = rtl_agent("play", str(gates), "--number", "1", "--model", "m", "--base-url", server.url)
+    assert done.returncode == 1, done.stderr
+    known = [problem.id for problem in load_problems(str(gates))]
+    assert known[1] in done.stdout
+    done = rtl_agent("play", str(gates), "--number", str(len(known)), "--model", "m", "--base-url", server.url)
+    assert done.returncode == 2, done.stdout
+    assert f"--number {len(known)} is not among them" in done.stderr
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from tests.grading.test_grader import INVERTER, plain
 from tests.grading.test_seal import in_one_loop, with_harness
 
 DRAWS = """
-import datetime, multiprocessing, os, random, resource, secrets, subprocess, sys, threading, time, uuid
+import datetime, multiprocessing, os, pathlib, posix, random, resource, secrets, subprocess, sys, threading, time, uuid
 from dataclasses import dataclass, field
 import cocotb
 from cocotb.triggers import Timer
@@ -63,6 +63,10 @@ SOURCES = {
     "usage": lambda: resource.getrusage(resource.RUSAGE_SELF).ru_utime,
     "device": lambda: open("/dev/urandom", "rb").read(8).hex(),
     "unbuffered device": lambda: open("/dev/random", "rb", buffering=0).read(8).hex(),
+    "device by its number": lambda: os.read(os.open("/dev/urandom", os.O_RDONLY), 8).hex(),
+    "device by a path": lambda: pathlib.Path("/dev/urandom").open("rb").read(8).hex(),
+    "native thread": lambda: threading.current_thread().native_id,
+    "the system's module": lambda: posix.urandom(8).hex(),
     "fork": forked,
     "script": lambda: subprocess.run(SCRIPT, capture_output=True).stdout,
 }

@@ -203,6 +203,13 @@ asyncio.run(main())
         ("def test_a():\n    yield 1\n", False),
         ("pytestmark = 1\ndef test_a():\n    pass\n", False),
         ("def setup_module():\n    pass\ndef test_a():\n    pass\n", False),
+        ("import pytest\ndef test_a():\n    pytest.xfail('known')\n", False),
+        ("import pytest as p\ndef test_a():\n    p.xfail('known')\n", False),
+        ("from pytest import exit\ndef test_a():\n    exit('now')\n", False),
+        ("import unittest\ndef test_a():\n    raise unittest.SkipTest\n", False),
+        ("def test_a():\n    pass\ntest_a.__test__ = False\n", False),
+        ("import pytest\n@pytest.mark.parametrize('a', [pytest.param(1)])\ndef test_a(a):\n    pass\n", False),
+        ("import pytest\ndef test_a():\n    pytest.fail('no')\n", True),
         ("this is no Python", False),
     ],
 )

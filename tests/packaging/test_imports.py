@@ -119,6 +119,7 @@ COMMAND = "from rtl_agent.cli.main import run\nrun()"
         ["setup", "--help"],
         ["runs", "--help"],
         ["report", "--help"],
+        ["models", "--help"],
     ],
     ids=" ".join,
 )
@@ -147,6 +148,9 @@ def test_the_core_is_enough_for_a_reward_function() -> None:
         ["serve", "m"],
         ["bench", "backend"],
         ["pretrain", "teacher", "--out", "nowhere"],
+        ["models", "list"],
+        ["models", "fetch", "smollm2-135m-instruct"],
+        ["models", "import", "pyproject.toml", "nowhere"],
     ],
     ids=" ".join,
 )

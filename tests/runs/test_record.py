@@ -140,7 +140,18 @@ def test_each_start_is_kept_with_its_command(tmp_path: Path) -> None:
     RunWriter.create(tmp_path / "run", {}, if_exists="resume").close()
     run = read_run(tmp_path / "run")
     assert [start["step"] for start in run.starts] == [0, 2]
-    assert run.command == command_line(sys.argv)
+    assert run.command == run.resumed_by == command_line(sys.argv)
+
+
+def test_the_first_command_has_the_options_and_the_newest_resumed_it(tmp_path: Path) -> None:
+    run_with(tmp_path / "run", [0.0, 0.5])
+    assert read_run(tmp_path / "run").resumed_by is None
+    lines = [
+        f'{{"command": "{command}"}}\n' for command in ("train rl max_steps=9", "train resume a", "train resume b")
+    ]
+    (tmp_path / "run" / "starts.jsonl").write_text("".join(lines))
+    run = read_run(tmp_path / "run")
+    assert (run.command, run.resumed_by) == ("train rl max_steps=9", "train resume b")
 
 
 def test_a_command_is_written_as_it_is_typed() -> None:

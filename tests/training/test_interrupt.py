@@ -76,7 +76,7 @@ def test_a_stopped_run_ends_as_one_that_never_was(
         saved = (run / "checkpoints.jsonl").read_text().splitlines()
         assert f'"step": {done}' in saved[-1]
         last = said.strip().splitlines()[-1]
-        assert f"stopped after {done} of 500 steps. Resume at step {done} with: " in last
+        assert f"stopped after {done} of 500 steps. Resume at step {done + 1} with: " in last
         rtl_agent, *command = shlex.split(last.partition("with: ")[2])
         assert [rtl_agent, *command] == ["rtl-agent", "train", "resume", str(run)]
     steps = done + 2
@@ -89,7 +89,7 @@ def test_a_stopped_run_ends_as_one_that_never_was(
         env=ENVIRONMENT,
     )
     assert again.returncode == 0, again.stderr
-    assert f"resuming at step {done} of {steps}" in again.stderr
+    assert f"resuming at step {done + 1} of {steps}" in again.stderr
     finish(gates, tmp_path / "unbroken", steps)
     assert comparable(run) == comparable(tmp_path / "unbroken")
     assert weights(run, steps) == weights(tmp_path / "unbroken", steps)

@@ -58,7 +58,7 @@ def test_teacher_and_student_are_compared_before_the_first_step(
     words = train_words(server, gates, tmp_path / "run", "max_steps=1", "preflight_problems=3", *served(server))
     said = io.StringIO()
     train(parse("distill", words), console=Console(file=said, width=200))
-    assert "nats per byte of a known Verilog module" in said.getvalue()
+    assert "gives a known Verilog module -" in said.getvalue()
     assert "of 3 training problems the teacher rtl-agent/teacher passes" in said.getvalue()
     [found] = json.loads((tmp_path / "run" / "preflight.json").read_text())
     assert (found["teacher"], found["problems"]) == (TEACHER, 3)

@@ -31,12 +31,17 @@ class _Gathered(torch.autograd.Function):
         return result.scatter_add_(-1, targets, gradient), None
 
 
+def gathered_logprobs(logits: Tensor, targets: Tensor) -> Tensor:
+    """(positions, vocabulary), targets (positions, K) -> (positions, K)."""
+    result: Tensor = _Gathered.apply(logits, targets)  # type: ignore[no-untyped-call]  # torch leaves it so
+    return result
+
+
 def target_logprobs(hidden: Tensor, unembed: Callable[[Tensor], Tensor], targets: Tensor, vocabulary: int) -> Tensor:
     """(positions, width), targets (positions, K) -> (positions, K)."""
 
     def part(hidden: Tensor, targets: Tensor) -> Tensor:
-        result: Tensor = _Gathered.apply(unembed(hidden), targets)  # type: ignore[no-untyped-call]  # torch leaves it so
-        return result
+        return gathered_logprobs(unembed(hidden), targets)
 
     rows = max(1, MAX_LOGITS // vocabulary)
     if len(hidden) <= rows:
@@ -51,11 +56,23 @@ Config = Mapping[str, float]
 
 @dataclass(frozen=True)
 class Loss:
-    """`compute`: logprobs of the targets, the other arrays, the settings -> loss by token, before the mask."""
+    """`compute`: logprobs of the targets, the other arrays, the settings -> loss by token, before the mask.
+
+    `factor`: the array whose zeros take a token's gradient away; None where there is none.
+    """
 
     compute: Callable[[Tensor, Arrays, Config], Tensor]
     arrays: tuple[str, ...]
     defaults: Config
+    factor: str | None = None
+
+    def live(self, arrays: Arrays) -> Tensor:
+        """(positions,): where there is a gradient. The rest, prompts mostly, need no way back through the head."""
+        found = torch.ones(len(arrays[self.arrays[0]]), dtype=torch.bool, device=arrays[self.arrays[0]].device)
+        for name in (self.factor, "mask"):
+            if name is not None and name in arrays:
+                found &= (arrays[name] != 0).any(dim=-1)
+        return found
 
 
 def _cross_entropy(logprobs: Tensor, arrays: Arrays, config: Config) -> Tensor:
@@ -86,11 +103,11 @@ def _dro(logprobs: Tensor, arrays: Arrays, config: Config) -> Tensor:
 _POLICY = ("logprobs", "advantages")
 
 LOSSES: Mapping[str, Loss] = {
-    "cross_entropy": Loss(_cross_entropy, ("weights",), {}),
-    "importance_sampling": Loss(_importance_sampling, _POLICY, {}),
-    "ppo": Loss(_ppo, _POLICY, {"clip_low_threshold": 0.8, "clip_high_threshold": 1.2}),
+    "cross_entropy": Loss(_cross_entropy, ("weights",), {}, "weights"),
+    "importance_sampling": Loss(_importance_sampling, _POLICY, {}, "advantages"),
+    "ppo": Loss(_ppo, _POLICY, {"clip_low_threshold": 0.8, "clip_high_threshold": 1.2}, "advantages"),
     # Tinker caps the coefficient from above only: it never takes a token's gradient away.
-    "cispo": Loss(_cispo, _POLICY, {"clip_low_threshold": 0.0, "clip_high_threshold": 4.0}),
+    "cispo": Loss(_cispo, _POLICY, {"clip_low_threshold": 0.0, "clip_high_threshold": 4.0}, "advantages"),
     "dro": Loss(_dro, _POLICY, {"beta": 0.05}),
 }
 

@@ -1,6 +1,6 @@
 """Examples to train on: checked, then grouped by length into padded batches that bound memory."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,15 +71,25 @@ def _check_tokens(name: str, tokens: NDArray[np.generic], vocabulary: int) -> No
         raise EngineError(f"{name} has token {outside.flat[0]}; the model's vocabulary ends at {vocabulary - 1}.")
 
 
-def microbatches(examples: Sequence[Example], loss: Loss, device: torch.device) -> Iterator[Microbatch]:
-    """By length, longest first, so that a batch that does not fit into memory fails at once. The order is fixed."""
+def microbatches(
+    examples: Sequence[Example],
+    loss: Loss,
+    device: torch.device,
+    most_tokens: int | None = None,
+    padded: Callable[[int], int] = lambda longest: longest,
+) -> Iterator[Microbatch]:
+    """By length, longest first, so that a batch that does not fit into memory fails at once. The order is fixed.
+
+    `padded`: the length of all rows from that of the longest one.
+    """
+    most = MAX_TOKENS[device.type] if most_tokens is None else most_tokens
     order = sorted(range(len(examples)), key=lambda i: (-_width(examples[i]), -len(examples[i].tokens), i))
     start = 0
     while start < len(order):
         first = examples[order[start]]
-        rows = max(1, MAX_TOKENS[device.type] // len(first.tokens))
+        rows = max(1, most // len(first.tokens))
         members = [i for i in order[start : start + rows] if _width(examples[i]) == _width(first)]
-        yield _pad([examples[i] for i in members], members, loss, device)
+        yield _pad([examples[i] for i in members], members, loss, device, padded)
         start += len(members)
 
 
@@ -88,9 +98,11 @@ def _width(example: Example) -> int:
     return targets.shape[1] if targets.ndim == 2 else 1
 
 
-def _pad(rows: Sequence[Example], members: Sequence[int], loss: Loss, device: torch.device) -> Microbatch:
+def _pad(
+    rows: Sequence[Example], members: Sequence[int], loss: Loss, device: torch.device, padded: Callable[[int], int]
+) -> Microbatch:
     lengths = [len(row.tokens) for row in rows]
-    longest = max(lengths)
+    longest = padded(max(lengths))
     tokens = np.zeros((len(rows), longest), dtype=np.int64)
     for at, row in enumerate(rows):
         tokens[at, : lengths[at]] = row.tokens

@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 
 from rtl_agent.backends.engine.contract import Adam, EngineError
-from rtl_agent.backends.engine.qwen3.weights import Weights
+
+Weights = dict[str, Tensor]
 
 
 class Optimizer:

@@ -4,24 +4,32 @@ A package adds an engine by an entry point of the group `rtl_agent.engines` whos
 runs on the first engine that does not refuse it, ours before installed ones, or on the one that `--engine` names.
 """
 
+import os
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
 from rtl_agent.backends.engine.contract import Engine, EngineError, Lora, ModelInfo, Snapshot, TrainedModel
 from rtl_agent.backends.engine.qwen3.config import read_config
+from rtl_agent.backends.engine.weight_files import read_weight_files
 from rtl_agent.backends.models import model_directory
 from rtl_agent.registry import PluginError, Registry, UnknownName
 
 
 @dataclass(frozen=True)
 class EngineOptions:
-    """What a server says to every engine. `threads` is for the whole process."""
+    """What a server says to every engine. None: the engine decides, by the model.
+
+    `threads` is for the whole process. `dtype`: float32 or bfloat16. `memory`: GB that training may take beside the
+    weights, for one micro-batch.
+    """
 
     device: str = "cpu"
-    threads: int = 1
+    threads: int | None = None
+    dtype: str | None = None
+    memory: float | None = None
 
 
 class EngineKind(Protocol):
@@ -34,21 +42,69 @@ class EngineKind(Protocol):
         """An engine that offers `models`; it reads others when asked for them."""
 
 
+# Above it the qwen3 engine's float32 and its copies of weights for every snapshot cost more than exactness is worth.
+QWEN3_MOST = 200_000_000
+# Below it a second thread adds overhead, and one thread repeats to the bit.
+MORE_THREADS_ABOVE = 50_000_000
+
+
+def default_threads(models: Sequence[str]) -> int:
+    """All cores if one of the models is large. A model that cannot be read is somebody else's error."""
+    for model in models:
+        try:
+            if read_weight_files(model_directory(model)).parameters > MORE_THREADS_ABOVE:
+                return len(os.sched_getaffinity(0))
+        except EngineError:
+            continue
+    return 1
+
+
 class Qwen3Kind:
     def refusal(self, directory: Path) -> str | None:
         try:
-            read_config(directory)
+            parameters = read_config(directory).parameters
         except EngineError as error:
             return str(error)
+        if parameters > QWEN3_MOST:
+            return (
+                f"{directory} has {parameters / 1e6:,.0f}M weights; the qwen3 engine runs models of up to "
+                f"{QWEN3_MOST / 1e6:,.0f}M."
+            )
         return None
 
     def create(self, models: Sequence[str], options: EngineOptions) -> Engine:
         from rtl_agent.backends.engine.qwen3.engine import Qwen3Engine  # imports torch
 
-        return Qwen3Engine(models, device=options.device, threads=options.threads)
+        if options.dtype not in (None, "float32"):
+            raise EngineError(
+                f"The qwen3 engine computes in float32, not in {options.dtype}; use --engine transformers."
+            )
+        return Qwen3Engine(models, device=options.device, threads=options.threads or default_threads(models))
 
 
-ENGINES: Registry[EngineKind] = Registry("engine", "rtl_agent.engines", {"qwen3": Qwen3Kind()})
+class TransformersKind:
+    def refusal(self, directory: Path) -> str | None:
+        try:
+            from rtl_agent.backends.engine.causal_lm.architecture import refusal
+        except ImportError as error:
+            return f"the transformers engine needs {error.name}: pip install 'rtl-agent[train]'"
+        return refusal(directory)
+
+    def create(self, models: Sequence[str], options: EngineOptions) -> Engine:
+        from rtl_agent.backends.engine.causal_lm.engine import CausalLmEngine  # imports torch and transformers
+
+        return CausalLmEngine(
+            models,
+            device=options.device,
+            threads=options.threads or default_threads(models),
+            dtype=options.dtype,
+            memory=options.memory,
+        )
+
+
+ENGINES: Registry[EngineKind] = Registry(
+    "engine", "rtl_agent.engines", {"qwen3": Qwen3Kind(), "transformers": TransformersKind()}
+)
 
 
 def choose_engine(model: str, wanted: str | None = None) -> str:
@@ -75,8 +131,10 @@ class EngineByModel:
     """An engine made of engines: each model runs on the one chosen for it, and one server serves several kinds."""
 
     def __init__(self, models: Sequence[str], options: EngineOptions, wanted: str | None = None) -> None:
-        self._options, self._wanted = options, wanted
         self._offered = list(dict.fromkeys(models))
+        # Threads are the process's, so that all models decide together.
+        self._options = replace(options, threads=options.threads or default_threads(self._offered))
+        self._wanted = wanted
         self._chosen = {model: choose_engine(model, wanted) for model in self._offered}
         self._engines: dict[str, Engine] = {}
         self._creating = threading.Lock()

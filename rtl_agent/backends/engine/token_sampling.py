@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from rtl_agent.backends.engine.contract import EngineError, SampleRequest
+from rtl_agent.backends.engine.contract import EngineError, SampledSequence, SampleRequest, StopReason
 
 Words = NDArray[np.uint64]
+Pairs = list[tuple[int, float]]
 
 # Below it logits divided by a float32 temperature overflow; the distribution is a point long before.
 GREEDY_BELOW = 1e-6
@@ -109,6 +110,23 @@ def _inverse_cdf(weights: Tensor, noise: Tensor) -> Tensor:
     cumulated = weights.cumsum(dim=-1, dtype=torch.float64)
     found = torch.searchsorted(cumulated, noise * cumulated[:, -1:], right=True)[:, 0]
     return found.clamp_max(weights.shape[-1] - 1)
+
+
+def best(logprobs: Tensor, count: int) -> list[Pairs]:
+    """The likeliest tokens of each row, best first."""
+    values, indices = logprobs.topk(min(count, logprobs.shape[-1]), dim=-1)
+    return [list(zip(*row, strict=True)) for row in zip(indices.tolist(), values.tolist(), strict=True)]
+
+
+def one_token(logits: Tensor, request: SampleRequest) -> SampledSequence:
+    """What `sample` would begin with, from logits that are there already: (1, vocabulary)."""
+    sampler = TokenSampler(1, logits.shape[-1])
+    sampler.set_options(0, request)
+    sampled = sampler.sample(logits, np.zeros(1, dtype=np.int64))
+    token = int(sampled.tokens[0])
+    topk = best(sampled.logprobs, request.topk_logprobs) if request.topk_logprobs else ()
+    reason: StopReason = "stop" if token in request.stop_tokens else "length"
+    return SampledSequence([token], [float(sampled.logprobs[0, token])], reason, topk)
 
 
 class TokenDecoder:

@@ -6,7 +6,6 @@ weights. One whose weights do not ship yet is refused: random ones would be take
 
 import hashlib
 import json
-import os
 import secrets
 import shutil
 from dataclasses import replace
@@ -17,6 +16,8 @@ from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 
 from rtl_agent.backends.engine.contract import EngineError, UnknownModel
 from rtl_agent.backends.engine.qwen3.config import Qwen3Config
+from rtl_agent.backends.models.pins import fetchable
+from rtl_agent.local_models import imported_directory, model_cache
 
 SHIPPED = Path(__file__).parent
 TOKENIZER = SHIPPED / "tokenizer"  # of every model that has none beside its weights
@@ -56,11 +57,15 @@ def model_directory(name: str) -> Path:
     try:
         if name and Path(name).is_dir():
             return Path(name)
+        if imported := imported_directory(name):
+            return imported
         return Path(snapshot_download(name, local_files_only=True))
     except (LocalEntryNotFoundError, HFValidationError, OSError, ValueError):  # a name may be any text, from a request
+        wanted = fetchable(name)
         raise UnknownModel(
             f"There is no model {name!r}: it is neither one of {', '.join(OWN)}, nor a directory, nor a model in the "
             "local Hugging Face cache (`hf download NAME` puts one there)."
+            + (f" `rtl-agent models fetch {wanted.short}` gets {wanted.name} without a hub." if wanted else "")
         ) from None
 
 
@@ -76,7 +81,7 @@ def _own(name: str) -> Path:
     parts = [json.dumps(config.to_json()).encode(), *(path.read_bytes() for path in tokenizer)]
     parts.append(shipped.read_bytes())
     digest = hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
-    directory = _cache() / f"{short}-{digest}"
+    directory = model_cache() / f"{short}-{digest}"
     if not directory.is_dir():
         _assemble(directory, config, [shipped, *tokenizer])
     return directory
@@ -117,8 +122,3 @@ def _assemble(directory: Path, config: Qwen3Config, files: list[Path]) -> None:
 
 def _json_files(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.json"))
-
-
-def _cache() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "rtl-agent" / "models"

@@ -11,6 +11,7 @@ from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from rtl_agent.backends.engine.registry import default_threads
 from rtl_agent.backends.server.process import ServerSettings
 
 NOT_FOUND = 404  # final for every kind of request; 5xx and 410 would be tried again
@@ -137,7 +138,8 @@ class EmbeddedServer:
                 time.sleep(0.1)
 
     def _environment(self) -> dict[str, str]:
-        return dict(os.environ) | {"OMP_NUM_THREADS": str(self._settings.threads)}
+        threads = self._settings.threads or default_threads(self._settings.models)
+        return dict(os.environ) | {"OMP_NUM_THREADS": str(threads)}
 
     def _tail(self) -> str:
         try:

@@ -38,8 +38,10 @@ class ServerSettings:
     host: str = "127.0.0.1"
     port: int = 0
     device: str = "cpu"
-    threads: int = 1
+    threads: int | None = None  # by the models' size
     engine: str | None = None
+    dtype: str | None = None
+    memory: float | None = None
     silent_seconds: float = SILENT_SECONDS
 
     def line(self) -> str:
@@ -76,7 +78,7 @@ async def _serve(settings: ServerSettings) -> None:
         loop.call_soon_threadsafe(stop.set)
 
     threading.Thread(target=watch_owner, daemon=True).start()
-    options = EngineOptions(settings.device, settings.threads)
+    options = EngineOptions(settings.device, settings.threads, settings.dtype, settings.memory)
     engine = EngineByModel(settings.models, options, settings.engine)
     for name in settings.models:  # a model that cannot be read is better said now
         engine.base_snapshot(name).close()

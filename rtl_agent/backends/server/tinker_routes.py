@@ -14,6 +14,7 @@ from rtl_agent.backends.server.http import Handler, content, future_created
 from rtl_agent.backends.server.requests import CreateSession, RetrieveFuture, SessionOnly, read
 from rtl_agent.backends.server.sampling import sample
 from rtl_agent.backends.server.service import Service
+from rtl_agent.local_models import imported_directory
 
 # With parallel chunks the SDK sends the first chunk of a batch last.
 FLAGS = {"parallel_fwdbwd_chunks": False, "pjwt_auth_enabled": False}
@@ -189,8 +190,8 @@ class TrainingRoutes:
 
 
 def _tokenizer(model: str) -> str:
-    """Our own models are on no hub: the SDK loads their tokenizer from the directory that the server made."""
-    return str(model_directory(model)) if model in OWN else model
+    """Our own models and fetched ones are on no hub: the SDK loads their tokenizer from a directory here."""
+    return str(model_directory(model)) if model in OWN or imported_directory(model) else model
 
 
 class SamplingRoutes:

@@ -130,9 +130,10 @@ class ChatMLTurns:
                 writer.write(self._between(before, one))
             if isinstance(one, PartsOfCall):
                 cut_off = cut_off and not self.calls.is_finished(one)
-                writer.mark([self._token[Mark.CALL]])
+                self._mark(writer, Mark.CALL)
                 writer.write(*self.calls.pieces(one, cut_off=cut_off), call=one.number, name=one.name)
-                writer.mark([] if cut_off else [self._token[Mark.CALLED]])
+                if not cut_off:
+                    self._mark(writer, Mark.CALLED)
             else:
                 writer.write(Quoted(one.kind, one.text))
             before = one
@@ -141,7 +142,7 @@ class ChatMLTurns:
     def _think(self, writer: TurnWriter, thought: Part | None, *, opened: bool, cut_off: bool) -> None:
         """A block as Qwen3's template has it, empty without a thought."""
         if not opened:
-            writer.mark([self._token[Mark.THINK]])
+            self._mark(writer, Mark.THINK)
         if thought is None:
             writer.write(b"\n" if opened else b"\n\n")
         else:
@@ -149,8 +150,15 @@ class ChatMLTurns:
             writer.write(Quoted(thought.kind, thought.text))
             writer.write(b"" if cut_off or thought.text.endswith(b"\n") else b"\n")
         if not cut_off:
-            writer.mark([self._token[Mark.THOUGHT]])
+            self._mark(writer, Mark.THOUGHT)
             writer.write(b"\n\n")
+
+    def _mark(self, writer: TurnWriter, mark: Mark) -> None:
+        """As a token, or as text in a vocabulary that has none for it."""
+        if mark in self._token:
+            writer.mark([self._token[mark]])
+        else:
+            writer.write(mark.encode())
 
     def _between(self, before: Part | PartsOfCall, one: Part | PartsOfCall) -> bytes:
         """Line breaks: no more of them than there have to be."""

@@ -62,7 +62,10 @@ class JsonCalls:
 
 
 class QwenDialect:
-    """For every renderer that writes ChatML: Qwen3's three, and the embedded models' own."""
+    """For every renderer that writes ChatML: Qwen3's three, Qwen2.5's, and the embedded models' own.
+
+    Qwen2.5 has tokens for <tool_call>, but none for <think> and <tool_response>: those are text there.
+    """
 
     name = "qwen"
     _calls: CallFormat = JsonCalls()
@@ -75,12 +78,13 @@ class QwenDialect:
         self._ends = {self._end, self._start, *self._control("<|endoftext|>")}
         self._user = self._control("\n<|im_start|>user\n")
         nothing = renderer.build_generation_prompt([{"role": "user", "content": ""}]).to_ints()
-        self._header = nothing[nothing.index(self._end) + 1 :]
+        self._header = nothing[len(nothing) - nothing[::-1].index(self._end) :]
         self._frames = bool(getattr(renderer, "frames_thinking", False))
 
     def first(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> tinker.ModelInput:
         asked = list(messages)
-        system = asked.pop(0).content if asked and asked[0].role == "system" else ""
+        default = str(getattr(self._renderer, "default_system", ""))
+        system = asked.pop(0).content if asked and asked[0].role == "system" else default
         if tools:
             system = f"{system}\n\n{self._tools_text(tools)}".lstrip("\n")
         if system:
@@ -112,7 +116,7 @@ class QwenDialect:
 
     @cached_property
     def _turns(self) -> ChatMLTurns:
-        marks = {self._control(mark)[0]: mark for mark in Mark}
+        marks = {tokens[0]: mark for mark in Mark if len(tokens := self._control(mark)) == 1}
         headed = [marks[token] for token in self._header if token in marks]
         opened = headed[-1:] == [Mark.THINK]
         return ChatMLTurns(
@@ -126,6 +130,8 @@ class QwenDialect:
         )
 
     def _shown(self, results: Sequence[ToolResult]) -> list[int]:
+        if len(self._control("<tool_response>")) > 1:  # text: at its ends it merges with what is beside it
+            return self._plain.encode(results_text(results))
         tokens: list[int] = []
         for at, result in enumerate(results):
             tokens += [*(self._control("\n") if at else []), *self._wrapped(result)]

@@ -31,6 +31,7 @@ DIALECTS: Registry[Callable[[Renderer], Dialect]] = Registry(
     "dialect",
     "rtl_agent.dialects",
     {
+        "qwen2_5": QwenDialect,
         "qwen3": QwenDialect,
         "qwen3_disable_thinking": QwenDialect,
         "qwen3_instruct": QwenDialect,

@@ -10,6 +10,7 @@ import builtins
 import datetime
 import io
 import os
+import posix
 import random
 import resource
 import sys
@@ -21,6 +22,7 @@ _WITHIN_A_DAY = 86_400
 _ENTROPY, _CLOCK, _PROCESS, _HASH = range(1 << 20, (1 << 20) + 4)  # what else is derived from a seed
 _CHILD = 1 << 24
 _DEVICES = ("/dev/urandom", "/dev/random")
+_DEVICE_BYTES = 1 << 16  # that a descriptor of such a device has to give
 _FOR_OTHERS = "/multiprocessing/process.py"  # asks for the number of a process when it is asked
 _HARNESS = ("/src/", "<")  # "<": what a harness had Python generate, the functions of a dataclass for one
 _EPOCH = 1_700_000_000  # far from today: a seed that looks like today's date is taken for the real clock
@@ -87,8 +89,8 @@ _now, _sleep = time.time, time.sleep
 def _replace_entropy(seed):
     """For everybody: nothing in a box needs secrets. `random` has a name of its own for it, and `secrets` uses that."""
     source = random.Random(derived_seed(seed, _ENTROPY))
-    os.urandom = random._urandom = source.randbytes
-    os.getrandom = lambda size, flags=0: source.randbytes(size)
+    os.urandom = posix.urandom = random._urandom = source.randbytes
+    os.getrandom = posix.getrandom = lambda size, flags=0: source.randbytes(size)
     _replace_devices(source)
     numbers = types.ModuleType("_uuid")  # uuid1 asks it, which looks at the real clock
     numbers.generate_time_safe = lambda: (source.randbytes(16), None)
@@ -99,14 +101,27 @@ def _replace_entropy(seed):
 
 
 def _replace_devices(source):
-    plain_open = io.open
+    plain_open, plain_os_open = io.open, os.open
 
     def open_(file, mode="r", buffering=-1, *rest, **options):
-        if isinstance(file, str) and file in _DEVICES and "b" in mode:
+        if _is_device(file) and "b" in mode:
             return _Device(source) if buffering == 0 else io.BufferedReader(_Device(source), 64)
         return plain_open(file, mode, buffering, *rest, **options)
 
+    def os_open(path, flags, *rest, **options):
+        if not _is_device(path):
+            return plain_os_open(path, flags, *rest, **options)
+        numbers = os.memfd_create("random")
+        os.write(numbers, source.randbytes(_DEVICE_BYTES))
+        os.lseek(numbers, 0, os.SEEK_SET)
+        return numbers
+
     builtins.open = io.open = open_
+    os.open = os_open
+
+
+def _is_device(file):
+    return isinstance(file, (str, os.PathLike)) and os.fspath(file) in _DEVICES
 
 
 class _Device(io.RawIOBase):
@@ -228,15 +243,19 @@ def _replace_numbers(seed):
             return numbered(thing) >> 4
         return hashed(thing) ^ other if _hash_varies(thing) else hashed(thing)
 
-    threads, ident = {}, threading.Thread.ident
-
-    def ident_of(thread):
-        number = threads.setdefault(ident.fget(thread), process + len(threads))
-        return number if _asked_by_harness() else ident.fget(thread)
-
-    threading.Thread.ident = property(ident_of)
+    threads = {}
+    for name in ("ident", "native_id"):
+        setattr(threading.Thread, name, _number_of_thread(getattr(threading.Thread, name), threads, process))
     _for_harness(builtins, "id", numbered)
     _for_harness(builtins, "hash", hash_of)
+
+
+def _number_of_thread(real, threads, first):
+    def number(thread):
+        own = threads.setdefault(id(thread), first + len(threads))
+        return own if _asked_by_harness() else real.fget(thread)
+
+    return property(number)
 
 
 def _hash_varies(thing):

@@ -18,6 +18,7 @@ import os
 import re
 import stat
 import subprocess
+import weakref
 from contextlib import contextmanager, suppress
 
 PLACES = ("/code", "/tmp", "/rundir")
@@ -38,6 +39,7 @@ _WRITES = os.O_WRONLY | os.O_RDWR
 
 _of_tools = {}  # path -> inode of what a tool wrote
 _before = None  # path -> inode of what was there when a tool started
+_streams = weakref.WeakSet()  # that a simulator's Python opened for writing
 _said = []  # commands of compilers: they may hand a design the name of a file
 
 
@@ -142,6 +144,8 @@ def hide_from_design():
     def open_(file, mode="r", *rest, **options):
         with _permitted(file):
             stream = plain_open(file, mode, *rest, **options)
+        if set(mode) & set("wax+"):
+            _streams.add(stream)
         if set(mode) & set("wax+") and not alive:
             _hide(stream.fileno(), file, hidden)
         return stream
@@ -179,6 +183,11 @@ def hide_from_design():
     os.open = os_open
     subprocess.Popen.__init__ = start_with_files
     subprocess.Popen._handle_exitstatus = noticed_end
+
+
+def open_files():
+    """Whether the simulator's Python has files open that it writes: what is in their buffers is not written yet."""
+    return any(not stream.closed for stream in _streams)
 
 
 @contextmanager

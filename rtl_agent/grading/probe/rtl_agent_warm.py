@@ -9,6 +9,7 @@ The verdict goes over CHANNEL as on the exact path; the answer on CONTROL only s
 the box can have another job.
 """
 
+import atexit
 import ctypes
 import fcntl
 import gc
@@ -19,6 +20,7 @@ import select
 import signal
 import socket
 import sys
+import threading
 import time
 from contextlib import suppress
 
@@ -104,6 +106,7 @@ def _compile_ahead(path, files):
 def _run_child(job, channel, simulator, output):
     """Never returns."""
     status = 70
+    functions = atexit._ncallbacks()
     try:
         os.setsid()
         nothing = os.open("/dev/null", os.O_RDONLY)
@@ -128,6 +131,10 @@ def _run_child(job, channel, simulator, output):
         traceback.print_exc()
     finally:
         try:
+            if atexit._ncallbacks() > functions or threading.active_count() > 1:
+                # As at the end of a cold pytest: a harness may wait for a thread, or compare something, only then.
+                threading._shutdown()
+                atexit._run_exitfuncs()
             sys.stdout.flush()
             sys.stderr.flush()
         finally:

@@ -9,24 +9,37 @@ import inspect
 import itertools
 import os
 import sys
-import traceback
+import types
+import unittest
 
 import rtl_agent_probe
 import rtl_agent_warm_code
 
 
+class NotPlain(Exception):
+    """Marks that came from elsewhere: only pytest knows what they mean."""
+
+
 def run_file(path, put_design):
-    """pytest's exit code for this file: 0 all passed, 1 some failed, 2 could not be collected, 5 no tests."""
+    """pytest's exit code for this file: 0 all passed, 1 some failed, 2 could not be collected, 5 no tests. None where a
+    session has to run it, and nothing was reported yet."""
+    import pytest
+
     name = os.path.basename(path)
     try:
         items = list(collect(load(path), name))
-    except Exception as error:
+    except NotPlain:
+        sys.path.remove(os.path.dirname(path))
+        del sys.modules[name.removesuffix(".py")]
+        return None
+    except (Exception, pytest.fail.Exception) as error:
         rtl_agent_probe.send("collect-error", item=name, message=f"{type(error).__name__}: {error}")
         rtl_agent_probe.send_many("collected", "items", [])
         rtl_agent_probe.send("session-end", exit=2)
         return 2
     rtl_agent_probe.send_many("collected", "items", [item for item, _, _ in items])
     put_design()
+    explain_as_pytest_does(_Settings(sys.argv[1:]))
     outcomes = [run_item(*item) for item in items]
     status = 5 if not outcomes else 1 if False in outcomes else 0
     rtl_agent_probe.report_tampering()
@@ -47,9 +60,42 @@ def load(path):
     return module
 
 
+class _Settings:
+    """What pytest's configuration says where nobody has written one: how much to say about a comparison, for one."""
+
+    def __init__(self, words):
+        flags = "".join(word for word in words if word.startswith("-") and not word.startswith(("--", "-o")))
+        self._verbosity = flags.count("v") - flags.count("q")
+
+    def getini(self, name):
+        return ""
+
+    def get_verbosity(self, kind=None):
+        return self._verbosity
+
+    def get_terminal_writer(self):
+        return types.SimpleNamespace(_highlight=lambda source, lexer="python": source)
+
+
+def explain_as_pytest_does(settings):
+    """What is said about a comparison that failed, as `pytest_runtest_protocol` of pytest's assertion plugin has it."""
+    from _pytest.assertion import truncate, util
+
+    def explained(op, left, right):
+        lines = util.assertrepr_compare(settings, op, left, right)
+        if not lines:
+            return None
+        lines = truncate.truncate_if_required(lines, types.SimpleNamespace(config=settings))
+        return "\n~".join(line.replace("\n", "\\n") for line in lines).replace("%", "%%")
+
+    util._reprcompare, util._config = explained, settings
+
+
 def collect(module, file):
     """Item name, function, arguments, in pytest's order."""
     for name, function in list(vars(module).items()):
+        if name == "__test__" or (inspect.isfunction(function) and hasattr(function, "__test__")):
+            raise NotPlain
         if name.startswith("test") and inspect.isfunction(function):
             for suffix, arguments in cases(function):
                 yield f"{file}::{name}{suffix}", function, arguments
@@ -63,7 +109,9 @@ def cases(function):
     sets = []
     for mark in getattr(function, "pytestmark", []):
         names, values = mark.args[:2]
-        names, parameters = ParameterSet._for_parametrize(names, values, function, None, function.__name__)
+        names, parameters = ParameterSet._for_parametrize(names, values, function, _Settings([]), function.__name__)
+        if any(one.marks for one in parameters):  # an empty set is marked too: its test is skipped
+            raise NotPlain
         given = mark.kwargs.get("ids")
         by_function, by_list = (given, None) if callable(given) else (None, given)
         maker = IdMaker(names, parameters, by_function, by_list, None, function.__name__, function.__name__)
@@ -89,10 +137,12 @@ def run_item(name, function, arguments):
         returned = function(**arguments)
         if returned is not None:
             passed, message = False, f"Failed: the harness returned {returned!r} instead of asserting"
-    except pytest.skip.Exception:
+    except (KeyboardInterrupt, pytest.exit.Exception):
+        raise  # ends a session too, before the item has reported
+    except (pytest.skip.Exception, pytest.xfail.Exception, unittest.SkipTest):
         passed = None
-    except (Exception, SystemExit, pytest.fail.Exception) as error:
-        passed, message = False, "".join(traceback.format_exception_only(error)).strip()
+    except BaseException as error:
+        passed, message = False, pytest.ExceptionInfo.from_exception(error).exconly(tryshort=True)
     finally:
         os.environ.pop("PYTEST_CURRENT_TEST", None)
         rtl_agent_probe.current_item = None

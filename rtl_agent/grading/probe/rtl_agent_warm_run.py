@@ -22,7 +22,9 @@ def run(job, simulator):
 
     sys.argv = [os.path.join(os.path.dirname(pytest.__file__), "__main__.py"), *job["argv"][1:]]
     if job["plain"]:
-        return rtl_agent_warm_items.run_file(job["plain"], put_design)
+        status = rtl_agent_warm_items.run_file(job["plain"], put_design)
+        if status is not None:
+            return status
     rtl_agent_probe_pytest.put_design = put_design
     return int(pytest.main(job["argv"][1:]))
 

@@ -8,6 +8,7 @@ code. `sync` ends whatever still runs, and is answered when nothing does.
 """
 
 import array
+import atexit
 import ctypes
 import fnmatch
 import gc
@@ -29,6 +30,7 @@ import types
 from contextlib import suppress
 
 import rtl_agent_probe_seal
+import rtl_agent_probe_written
 import rtl_agent_warm_code
 import rtl_agent_warm_compile
 import rtl_agent_warm_scheduler
@@ -68,6 +70,7 @@ _PACKET = 1 << 20
 
 _set_arguments = None  # vvp's function for its command line
 _arguments = None  # what it was given last
+_functions_at_exit = 0  # those that Python calls at its end, before any test was imported
 
 
 def serve():
@@ -148,19 +151,28 @@ def _become(request, fds, harness):
 
 def _take_over_python(env, harness):
     """What a new interpreter would have from this environment: its search path, its seeds, the probe."""
+    global _functions_at_exit
     import rtl_agent_probe
     import rtl_agent_probe_cocotb
 
     given = [path for path in env.get("PYTHONPATH", "").split(os.pathsep) if path]
     sys.path[:] = dict.fromkeys([*given, *sys.path])
-    rtl_agent_probe_cocotb.after_regression = _flush
+    _functions_at_exit = atexit._ncallbacks()
+    rtl_agent_probe_cocotb.after_regression = _end
     if hasattr(sys.modules["cocotb"], "LANGUAGE"):  # 1.9 reads it when it is imported
         sys.modules["cocotb"].LANGUAGE = env.get("TOPLEVEL_LANG")
     rtl_agent_probe.activate(harness)
 
 
-def _flush():
-    """What Python holds back: it is not taken down at the end (see warm_start.c)."""
+def _end():
+    """Python is not taken down at the end (see warm_start.c), which would touch every page, unless tests have left what
+    only that does: files that are open, functions for the end, threads that are waited for."""
+    if (
+        rtl_agent_probe_written.open_files()
+        or atexit._ncallbacks() > _functions_at_exit
+        or threading.active_count() > 1
+    ):
+        ctypes.CDLL(None)["rtl_agent_end_orderly"]()
     sys.stdout.flush()
     sys.stderr.flush()
 

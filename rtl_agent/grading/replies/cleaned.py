@@ -15,14 +15,24 @@ _TO_PLAIN = str.maketrans(_PLAIN)
 _STRANGE = re.compile(f"[{''.join(_PLAIN)}]++")
 _STRANGE_OR_HIDDEN = re.compile(f"(?P<strange>{_STRANGE.pattern})|{HIDDEN.pattern}", re.ASCII)
 _ENTITY = re.compile(r"&(?:lt|gt|amp|quot|apos|nbsp|#\d{1,4}|#x[0-9A-Fa-f]{1,4});")
+_NUMBER_OF_QUOTE = re.compile(r"&#(?:39|34|x27|x22|96|x60);")  # no operator is followed by a delay
 # `a &lt; b` might be `a & lt;` and a new statement; none of these can be.
 _SURELY_ESCAPED = re.compile(
     r"&(?:lt|gt|amp);(?:[=&]|[ \t]{0,4}(?:\d|[~!]|\((?!\*)|\w{1,64}[ \t]{0,4}[;)\]&|^?]))"
     r"|&#(?:x27|x22|39|34);|&quot;\S",
     re.ASCII,
 )
-# Of a listing: `12 | assign`, `12: assign`, `    12<tab>assign`.
-_NUMBERED = re.compile(r"[ \t]*+(\d{1,6})(?:[ \t]*+[|:│](?![:=])[ \t]?|\t|[ \t]*+$)")
+# Of a listing: `12 | assign`, `12: assign`, `12<tab>assign`; `12. assign`; `[12] assign`; `L12: assign`; `12 assign`.
+_NUMBERED = tuple(
+    re.compile(r"[ \t]*+" + form)
+    for form in (
+        r"(\d{1,6})(?:[ \t]*+[|:│](?![:=])[ \t]?|\t|[ \t]*+$)",
+        r"(\d{1,6})[.)](?:[ \t]|$)",
+        r"\[(\d{1,6})\](?:[ \t]|$)",
+        r"L(\d{1,6}):?(?:[ \t]|$)",
+        r"(\d{1,6})(?:[ \t]|$)",
+    )
+)
 _ESCAPED_OR_HIDDEN = re.compile(
     r'(?P<escaped>(?<=[A-Za-z0-9])\\_(?=\w))|//[^\n]*+|/\*(?s:.*?)(?:\*/|\Z)|"(?:[^"\\\n]++|\\(?s:.))*+"?|\\[!-~]++',
     re.ASCII,
@@ -36,8 +46,12 @@ def in_plain_characters(text: str) -> str:
 
 
 def unescaped(text: str) -> str:
-    """Code of a web page, where all of it was escaped."""
-    return html.unescape(text) if "&" in text and _is_escaped(text) else text
+    """Code of a web page, where all of it was escaped, once or twice; numbers of characters may stand alone."""
+    for _ in range(2):
+        if "&" not in text or not _is_escaped(text):
+            break
+        text = html.unescape(text)
+    return _NUMBER_OF_QUOTE.sub(lambda found: html.unescape(found[0]), text) if "&#" in text else text
 
 
 def cleaned(text: str) -> str:
@@ -45,14 +59,24 @@ def cleaned(text: str) -> str:
 
 
 def without_line_numbers(text: str) -> str:
-    """Code as a listing shows it: every line begins with its number."""
+    """Code as a listing shows it: every line begins with its number, in one form."""
     lines = text.split("\n")
-    found = [_NUMBERED.match(line) for line in lines if line.strip()]
-    numbers = [int(number[1]) for number in found if number is not None]
-    first = numbers[0] if numbers else 0
-    if len(found) < 3 or len(numbers) < len(found) or numbers != list(range(first, first + len(found))):
-        return text
-    return "\n".join(line[number.end() :] if (number := _NUMBERED.match(line)) else line for line in lines)
+    for form in _NUMBERED:
+        if _is_numbered(lines, form):
+            return "\n".join(line[number.end() :] if (number := form.match(line)) else line for line in lines)
+    return text
+
+
+def _is_numbered(lines: list[str], form: re.Pattern[str]) -> bool:
+    expected, count = None, 0
+    for line in lines:
+        if not line.strip():
+            continue
+        number = form.match(line)
+        if number is None or (expected is not None and int(number[1]) != expected):
+            return False
+        expected, count = int(number[1]) + 1, count + 1
+    return count >= 3
 
 
 def without_markdown_escapes(text: str) -> str:

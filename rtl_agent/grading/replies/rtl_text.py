@@ -258,7 +258,7 @@ def _below(tail: RtlText, at: int) -> int:
             break
         start, end = end + 1, _line_end(tail.text, end + 1)
         line = tail.text[start:end].strip()
-        if _CODE_LINE.match(line):
+        if _CODE_LINE.match(line) and line != "}":  # the end of \\boxed{ is none of the code
             kept = end
         elif line and not line.startswith("//"):
             break

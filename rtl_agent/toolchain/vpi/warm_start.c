@@ -6,8 +6,8 @@
  * Python's library is the one that cocotb loaded, whatever its version: it is looked up, not linked.
  *
  * The simulation ends as it would in a cold simulator: the rest of its time step and its final blocks run, and vvp's exit
- * code is its own. Only Python is not taken down, which took 20 ms: this file is preloaded, so Py_Finalize is the one
- * below, and the process leaves before the destructors of its libraries.
+ * code is its own. Only Python is not taken down, which took 20 ms, unless tests have left it something to do: this file
+ * is preloaded, so Py_Finalize is the one below, and the process leaves before the destructors of its libraries.
  *
  * vvp was started with the name of a design that is not there. fopen, preloaded too, opens the job's in its place, so
  * that a design finds no file that a cold simulation has not.
@@ -20,7 +20,19 @@
 #include <unistd.h>
 #include <vpi_user.h>
 
-void Py_Finalize(void) {}
+static int orderly; /* the tests left something that only Python's own end does */
+
+void rtl_agent_end_orderly(void)
+{
+    orderly = 1;
+}
+
+void Py_Finalize(void)
+{
+    int (*finalize)(void) = orderly ? (int (*)(void))dlsym(RTLD_DEFAULT, "Py_FinalizeEx") : NULL;
+    if (finalize)
+        finalize();
+}
 
 static char *design; /* of the job, until vvp has opened it */
 

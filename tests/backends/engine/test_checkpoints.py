@@ -1,4 +1,4 @@
-"""CheckpointStore: exact, whole or absent, and only into what they came from."""
+"""Checkpoints: exact, whole or absent, and only into what they came from."""
 
 import resource
 from pathlib import Path
@@ -8,8 +8,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from rtl_agent.backends.engine.checkpoints import saved_lora
 from rtl_agent.backends.engine.contract import Adam, EngineError, Example, Lora, SampleRequest
-from rtl_agent.backends.engine.qwen3.checkpoints import saved_lora
 from rtl_agent.backends.engine.qwen3.engine import Qwen3Engine
 from rtl_agent.backends.engine.qwen3.trained_model import Qwen3TrainedModel
 

@@ -7,6 +7,7 @@ import pytest
 from rtl_agent.backends.conformance.engine import ENGINE_CHECKS, EngineSubject, run_engine_check
 from rtl_agent.backends.engine.contract import Engine, EngineError, Lora
 from rtl_agent.backends.engine.registry import ENGINES, EngineByModel, EngineOptions, choose_engine
+from tests.backends.engine.tiny_architectures import write_architecture
 from tests.backends.test_conformance_can_fail import (
     BrokenEngine,
     ForwardTrains,
@@ -20,7 +21,12 @@ from tests.backends.test_conformance_can_fail import (
 )
 
 # For each engine a small model that it can run: the fixture that writes it.
-MODELS = {"qwen3": "tiny_model"}
+MODELS = {"qwen3": "tiny_model", "transformers": "tiny_llama"}
+
+
+@pytest.fixture(scope="session")
+def tiny_llama(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return write_architecture("llama", tmp_path_factory.mktemp("model") / "llama")
 
 
 @pytest.fixture(scope="module", params=list(ENGINES))

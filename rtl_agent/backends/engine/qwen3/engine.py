@@ -7,14 +7,15 @@ from pathlib import Path
 
 import torch
 
+from rtl_agent.backends.engine import checkpoints
 from rtl_agent.backends.engine.contract import EngineError, Lora, ModelInfo
-from rtl_agent.backends.engine.qwen3 import checkpoints
 from rtl_agent.backends.engine.qwen3.config import read_config
 from rtl_agent.backends.engine.qwen3.inference_model import InferenceModel
 from rtl_agent.backends.engine.qwen3.network import BaseModel, model_info, read_base
 from rtl_agent.backends.engine.qwen3.parameters import Parameters
-from rtl_agent.backends.engine.qwen3.snapshot import Qwen3Snapshot, Scheduler
+from rtl_agent.backends.engine.qwen3.snapshot import Qwen3Snapshot
 from rtl_agent.backends.engine.qwen3.trained_model import Qwen3TrainedModel
+from rtl_agent.backends.engine.scheduler import Scheduler
 from rtl_agent.backends.models import OWN, model_directory
 
 

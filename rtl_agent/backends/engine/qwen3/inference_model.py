@@ -9,15 +9,14 @@ x / sqrt(sum of squares + width * eps), three operations instead of seven.
 
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from rtl_agent.backends.engine.contract import SampledSequence, SampleRequest, Score, ScoreRequest, StopReason
+from rtl_agent.backends.engine.contract import Score, ScoreRequest
 from rtl_agent.backends.engine.losses import MAX_LOGITS
 from rtl_agent.backends.engine.qwen3.network import BaseModel, KeysValues, hidden_states
 from rtl_agent.backends.engine.qwen3.weights import EMBED, HEAD, NORM, Weights, layer
-from rtl_agent.backends.engine.token_sampling import TokenSampler
+from rtl_agent.backends.engine.token_sampling import Pairs, best, one_token
 
 _QKV = ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj")
 _GATE_UP = ("mlp.gate_proj", "mlp.up_proj")
@@ -94,9 +93,6 @@ def normed(x: Tensor, eps: Tensor) -> Tensor:
     return x / torch.hypot(torch.linalg.vector_norm(x, dim=-1, keepdim=True), eps)
 
 
-Pairs = list[tuple[int, float]]
-
-
 def score(model: InferenceModel, request: ScoreRequest) -> Score:
     tokens = torch.tensor(list(request.tokens), device=model.base.device)
     hidden = model.hidden(tokens)
@@ -116,21 +112,5 @@ def score(model: InferenceModel, request: ScoreRequest) -> Score:
             topk += best(table, request.topk)
         if request.ranks:
             ranks += ((table > own).sum(dim=-1) + 1).tolist()
-    then = None if request.then is None else _one_token(model, hidden[-1:], request.then)
+    then = None if request.then is None else one_token(hidden[-1:] @ model.head, request.then)
     return Score(logprobs, topk if request.topk else (), then, ranks if request.ranks else ())
-
-
-def best(logprobs: Tensor, count: int) -> list[Pairs]:
-    """The likeliest tokens of each row, best first."""
-    values, indices = logprobs.topk(min(count, logprobs.shape[-1]), dim=-1)
-    return [list(zip(*row, strict=True)) for row in zip(indices.tolist(), values.tolist(), strict=True)]
-
-
-def _one_token(model: InferenceModel, hidden: Tensor, request: SampleRequest) -> SampledSequence:
-    sampler = TokenSampler(1, model.config.vocabulary)
-    sampler.set_options(0, request)
-    sampled = sampler.sample(hidden @ model.head, np.zeros(1, dtype=np.int64))
-    token = int(sampled.tokens[0])
-    topk = best(sampled.logprobs, request.topk_logprobs) if request.topk_logprobs else ()
-    reason: StopReason = "stop" if token in request.stop_tokens else "length"
-    return SampledSequence([token], [float(sampled.logprobs[0, token])], reason, topk)

@@ -6,12 +6,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from rtl_agent.backends.engine.checkpoints import ALPHA
 from rtl_agent.backends.engine.contract import EngineError, Lora
 from rtl_agent.backends.engine.qwen3.network import BaseModel
 from rtl_agent.backends.engine.qwen3.weights import ATTENTION, EMBED, HEAD, MLP, Weights, layer
-
-ALPHA = 32.0
-"""As Tinker and PEFT have it: an adapter's product is scaled by ALPHA / rank."""
 
 
 class Parameters:
@@ -30,6 +28,18 @@ class Parameters:
         for value in self.values.values():
             value.requires_grad_(True)
         self.plain = base.weights if lora.rank else self.values
+
+    @property
+    def base_name(self) -> str:
+        return self.base.name
+
+    @property
+    def device(self) -> torch.device:
+        return self.base.device
+
+    @property
+    def peft_targets(self) -> dict[str, list[str]]:
+        return {"target_modules": sorted({module.rsplit(".", 1)[-1] for module in self.adapted})}
 
     @property
     def embedding(self) -> Tensor:

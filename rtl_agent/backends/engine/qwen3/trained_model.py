@@ -8,11 +8,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rtl_agent.backends.engine import checkpoints
 from rtl_agent.backends.engine.contract import Adam, EngineError, Example, Floats, ForwardBackwardOutput, Lora, LossName
 from rtl_agent.backends.engine.losses import Config, Loss, complete, find_loss, target_logprobs
 from rtl_agent.backends.engine.microbatches import Microbatch, check, microbatches
 from rtl_agent.backends.engine.optimizer import Optimizer
-from rtl_agent.backends.engine.qwen3 import checkpoints
 from rtl_agent.backends.engine.qwen3.inference_model import InferenceModel
 from rtl_agent.backends.engine.qwen3.network import BaseModel, hidden_states
 from rtl_agent.backends.engine.qwen3.parameters import Parameters

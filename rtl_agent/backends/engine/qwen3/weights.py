@@ -8,9 +8,9 @@ from pathlib import Path
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
-from torch import Tensor
 
 from rtl_agent.backends.engine.contract import EngineError
+from rtl_agent.backends.engine.optimizer import Weights as Weights
 from rtl_agent.backends.engine.qwen3.config import Qwen3Config
 
 EMBED = "model.embed_tokens"
@@ -18,8 +18,6 @@ HEAD = "lm_head"
 NORM = "model.norm"
 ATTENTION = ("q_proj", "k_proj", "v_proj", "o_proj")
 MLP = ("gate_proj", "up_proj", "down_proj")
-
-Weights = dict[str, Tensor]
 
 
 def layer(index: int) -> str:

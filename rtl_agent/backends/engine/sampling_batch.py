@@ -2,56 +2,49 @@
 
 import heapq
 import math
-from concurrent.futures import Future
-from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
 
-from rtl_agent.backends.engine.contract import (
-    EngineError,
-    OnToken,
-    SampledSequence,
-    SampledToken,
-    SampleRequest,
-    StopReason,
-)
-from rtl_agent.backends.engine.qwen3.inference_model import InferenceModel, Pairs, best
-from rtl_agent.backends.engine.qwen3.kv_cache import CachedDecoder, Prefilled
-from rtl_agent.backends.engine.token_sampling import StopConditions, TokenSampler
+from rtl_agent.backends.engine.contract import EngineError
+from rtl_agent.backends.engine.running_sequence import RunningSequence
+from rtl_agent.backends.engine.token_sampling import TokenSampler, best
 
 
-@dataclass(eq=False)
-class RunningSequence:
-    """One request under way and what it has yielded."""
+class Prefilled(Protocol):
+    """A prompt that was read: what an engine keeps of it."""
 
-    request: SampleRequest
-    future: "Future[SampledSequence]"
-    stops: StopConditions
-    on_token: OnToken | None = None
-    tokens: list[int] = field(default_factory=list)
-    logprobs: list[float] = field(default_factory=list)
-    topk: list[Pairs] = field(default_factory=list)
+    @property
+    def length(self) -> int: ...
 
-    def append(self, token: int, logprob: float, topk: list[Pairs]) -> None:
-        self.tokens.append(token)
-        self.logprobs.append(logprob)
-        self.topk += topk
-        if self.on_token is not None:
-            self.on_token(SampledToken(token, logprob, topk[0] if topk else ()))
-
-    def finish(self, reason: StopReason) -> None:
-        if self.future.set_running_or_notify_cancel():
-            self.future.set_result(SampledSequence(self.tokens, self.logprobs, reason, self.topk))
-
-    def fail(self, error: EngineError) -> None:
-        if self.future.set_running_or_notify_cancel():
-            self.future.set_exception(error)
+    @property
+    def numbers(self) -> int:
+        """How many numbers it keeps in memory."""
 
 
-class SamplingBatch:
-    def __init__(self, model: InferenceModel, rows: int) -> None:
-        self._decoder = CachedDecoder(model, rows)
-        self._sampler = TokenSampler(rows, model.config.vocabulary)
+P = TypeVar("P", bound=Prefilled)
+P_contra = TypeVar("P_contra", bound=Prefilled, contravariant=True)
+
+
+class RowDecoder(Protocol[P_contra]):
+    """Rows with their keys and values. `logits` has one row for each: of its next token."""
+
+    logits: Tensor
+
+    def place(self, row: int, prompt: P_contra) -> None: ...
+
+    def wipe(self, row: int) -> None: ...
+
+    def decode(self, tokens: NDArray[np.int64], positions: NDArray[np.int64], occupied: int) -> None:
+        """Takes in each row's newest token at its position; empty rows say (0, 0)."""
+
+
+class SamplingBatch(Generic[P]):
+    def __init__(self, decoder: RowDecoder[P], rows: int, vocabulary: int) -> None:
+        self._decoder = decoder
+        self._sampler = TokenSampler(rows, vocabulary)
         self._sequences: dict[int, RunningSequence] = {}
         self._free = list(range(rows))
         self._newest = np.zeros(rows, dtype=np.int64)
@@ -66,7 +59,7 @@ class SamplingBatch:
     def empty(self) -> bool:
         return not self._sequences
 
-    def join(self, sequence: RunningSequence, prompt: Prefilled) -> None:
+    def join(self, sequence: RunningSequence, prompt: P) -> None:
         row = heapq.heappop(self._free)
         self._sequences[row] = sequence
         self._decoder.place(row, prompt)
@@ -95,9 +88,13 @@ class SamplingBatch:
                 self._leave(row).finish("stop" if ended else "length")
             else:
                 self._newest[row] = token
+        self._settle()
         if self._sequences:
             self._decoder.decode(self._newest, self._positions, max(self._sequences) + 1)
             self._positions[list(self._sequences)] += 1
+
+    def _settle(self) -> None:
+        """Between the rows that left and the next decoding: where an engine may close gaps."""
 
     def _leave(self, row: int) -> RunningSequence:
         heapq.heappush(self._free, row)

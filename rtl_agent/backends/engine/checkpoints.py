@@ -1,16 +1,17 @@
-"""CheckpointStore on disk: safetensors and one JSON file, complete or not there at all.
+"""Checkpoints on disk, of any engine: safetensors and one JSON file, complete or not there at all.
 
-Adapters carry PEFT's names (adapter_model.safetensors), whole models Hugging Face's (model.safetensors).
+Adapters carry PEFT's names (adapter_model.safetensors), whole models Hugging Face's (model.safetensors). Engines that
+run the same model read each other's.
 """
 
 import json
 import os
 import secrets
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import torch
 from safetensors import SafetensorError
@@ -18,14 +19,33 @@ from safetensors.torch import load_file
 from safetensors.torch import save as to_bytes
 
 from rtl_agent.backends.engine.contract import EngineError, Lora
-from rtl_agent.backends.engine.optimizer import Optimizer
-from rtl_agent.backends.engine.qwen3.parameters import ALPHA, Parameters
-from rtl_agent.backends.engine.qwen3.weights import Weights
+from rtl_agent.backends.engine.optimizer import Optimizer, Weights
 
 FORMAT = 1
 ABOUT = "checkpoint.json"
 OPTIMIZER = "optimizer.safetensors"
 _PEFT = "base_model.model."
+ALPHA = 32.0
+"""As Tinker and PEFT have it: an adapter's product is scaled by ALPHA / rank."""
+
+
+class Parameters(Protocol):
+    """What is trained: leaf tensors by name, PEFT's names without its prefix."""
+
+    lora: Lora
+
+    @property
+    def values(self) -> Weights: ...
+
+    @property
+    def base_name(self) -> str: ...
+
+    @property
+    def device(self) -> torch.device: ...
+
+    @property
+    def peft_targets(self) -> Mapping[str, Sequence[str]]:
+        """target_modules and the like, for adapter_config.json."""
 
 
 def save(directory: Path, parameters: Parameters, optimizer: Optimizer | None) -> None:
@@ -33,14 +53,13 @@ def save(directory: Path, parameters: Parameters, optimizer: Optimizer | None) -
     files = {name: to_bytes(values)}
     about: dict[str, object] = {
         "format": FORMAT,
-        "base": parameters.base.name,
+        "base": parameters.base_name,
         "lora": asdict(parameters.lora),
         "optimizer_steps": None,
     }
     if parameters.lora.rank:
-        adapted = sorted({module.rsplit(".", 1)[-1] for module in parameters.adapted})
-        peft = {"peft_type": "LORA", "r": parameters.lora.rank, "lora_alpha": ALPHA, "target_modules": adapted}
-        files["adapter_config.json"] = json.dumps({"base_model_name_or_path": parameters.base.name, **peft}).encode()
+        peft = {"peft_type": "LORA", "r": parameters.lora.rank, "lora_alpha": ALPHA, **parameters.peft_targets}
+        files["adapter_config.json"] = json.dumps({"base_model_name_or_path": parameters.base_name, **peft}).encode()
     if optimizer is not None:
         moments = {f"first.{name}": value for name, value in optimizer.first.items()}
         moments |= {f"second.{name}": value for name, value in optimizer.second.items()}
@@ -116,7 +135,7 @@ def _about(directory: Path) -> dict[str, object]:
 
 def load(directory: Path, parameters: Parameters, optimizer: Optimizer | None) -> None:
     """Into `parameters` (and `optimizer`), which stay as they are if anything does not fit."""
-    saved, wanted = saved_lora(directory, parameters.base.name), parameters.lora
+    saved, wanted = saved_lora(directory, parameters.base_name), parameters.lora
     if _trains(saved) != _trains(wanted):
         raise EngineError(
             f"The checkpoint {directory} has {_said(saved)}; the model it should go into has {_said(wanted)}."
@@ -132,7 +151,7 @@ def load(directory: Path, parameters: Parameters, optimizer: Optimizer | None) -
         parts = [{n: moments.get(f"{part}.{n}") for n in parameters.values} for part in ("first", "second")]
         for part in parts:
             _fits(directory, part, parameters.values)
-        device = parameters.base.device
+        device = parameters.device
         first, second = ({n: cast(torch.Tensor, v).to(device) for n, v in part.items()} for part in parts)
         optimizer.restore(cast(int, steps), first, second)
     with torch.no_grad():
