@@ -2,9 +2,9 @@
 .DEFAULT_GOAL := help
 .PHONY: help setup demo real test test-all test-quick docs lock clean
 BIN := .venv/bin
-# Two more than there are cores, up to 8: many tests wait for a process or a time limit. The longest stand last, so a
-# worker that has nothing left takes from the others.
-WORKERS := $(shell n=$$(nproc 2>/dev/null || echo 1); [ $$n -gt 6 ] && echo 8 || echo $$((n + 2)))
+# Three more than there are cores, up to 8: many tests wait for a process or a time limit. A worker that has nothing left
+# takes from the others.
+WORKERS := $(shell n=$$(nproc 2>/dev/null || echo 1); [ $$n -gt 5 ] && echo 8 || echo $$((n + 3)))
 XDIST := -n $(WORKERS) --dist worksteal
 
 help:  ## what can be made
@@ -22,7 +22,6 @@ real: setup  ## fetch a real code model (1.1 GB), evaluate it, teach it for hour
 test: setup  ## lint, types, layering and all tests that are not slow
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check --quiet .
-	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/pytest -m "not slow" $(XDIST) --durations 10
 
@@ -36,7 +35,6 @@ test-all: setup  ## the same with the slow tests, Ray among them
 	@$(BIN)/python -c 'import ray' 2>/dev/null || $(BIN)/pip install -qq --disable-pip-version-check -e '.[dev,ray]'
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check --quiet .
-	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/pytest $(XDIST) --durations 10
 

@@ -19,8 +19,10 @@ settings.register_profile("any-machine", deadline=None)
 settings.load_profile("any-machine")
 
 
+@pytest.hookimpl(trylast=True)  # after those that -m leaves out are gone
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Without CVDP's data its tests are deselected, and that is said; a wrong folder makes them fail."""
+    _begin_with_the_long_ones(items, getattr(config, "workerinput", {}).get("workercount", 1))
     if os.environ.get(CVDP):
         return
     left_out = [item for item in items if item.get_closest_marker("cvdp")]
@@ -28,6 +30,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if not item.get_closest_marker("cvdp")]
         config.hook.pytest_deselected(items=left_out)
         config.stash[_LEFT_OUT] = len(left_out)
+
+
+def _begin_with_the_long_ones(items: list[pytest.Item], workers: int) -> None:
+    """pytest-xdist gives each worker an equal part of all tests as they stand: long ones go to the heads of parts."""
+    long = [item for item in items if item.get_closest_marker("long")]
+    others = [item for item in items if not item.get_closest_marker("long")]
+    ordered: list[pytest.Item] = []
+    for at in range(workers):
+        size = (len(items) - len(ordered)) // (workers - at)
+        first = long[at::workers]
+        rest = max(0, size - len(first))
+        ordered += [*first, *others[:rest]]
+        others = others[rest:]
+    items[:] = [*ordered, *others]
 
 
 _LEFT_OUT = pytest.StashKey[int]()

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 SHORT = (
     "max_steps=4",
     "batch_size=3",
@@ -27,6 +29,7 @@ def demo(*words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.long
 def test_the_demo_ends_with_an_exam_and_the_criteria(tmp_path: Path) -> None:
     run = tmp_path / "run"
     short = [word for pair in SHORT for word in ("--set", pair)]

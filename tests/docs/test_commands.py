@@ -15,7 +15,8 @@ import pytest
 
 from tests.docs.pages import ROOT, Block, Command, blocks, commands
 
-TUTORIALS = [ROOT / "docs" / f"{name}.md" for name in ("start-grading", "start-learning", "own-problems")]
+_LONG = pytest.param(ROOT / "docs" / "start-learning.md", marks=pytest.mark.long)
+TUTORIALS = [ROOT / "docs" / "start-grading.md", _LONG, ROOT / "docs" / "own-problems.md"]
 CONSOLE = ("console", "sh", "bash", "shell", "")
 
 

@@ -58,7 +58,7 @@ SLOWER = [(signal.SIGTERM, 2, 0.04), (signal.SIGINT, 3, 0.08)]
 @pytest.mark.parametrize(
     "stops",
     [
-        pytest.param([(signal.SIGINT, 1, 0.0), (signal.SIGTERM, 2, 0.04)], id="twice"),
+        pytest.param([(signal.SIGINT, 1, 0.0), (signal.SIGTERM, 2, 0.04)], id="twice", marks=pytest.mark.long),
         *[pytest.param([stop], marks=pytest.mark.slow) for stop in SLOWER],
     ],
 )

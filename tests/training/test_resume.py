@@ -70,7 +70,9 @@ def killed_and_finished(gates: Path, path: Path, steps: int, kills: int, moments
 
 
 @pytest.mark.parametrize(
-    ("steps", "kills"), [(3, 2), pytest.param(10, 20, marks=pytest.mark.slow)], ids=["twice", "twenty times"]
+    ("steps", "kills"),
+    [pytest.param(3, 2, marks=pytest.mark.long), pytest.param(10, 20, marks=pytest.mark.slow)],
+    ids=["twice", "twenty times"],
 )
 def test_kills_leave_no_trace(gates: Path, tmp_path: Path, steps: int, kills: int) -> None:
     finish(gates, tmp_path / "unbroken", steps)
