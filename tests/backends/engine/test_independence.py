@@ -16,7 +16,7 @@ from tests.backends.engine.conftest import CONFIG
 def _requests(vocabulary: int, count: int) -> list[SampleRequest]:
     """Prompts within one block, across blocks, ending at a block's edge; every way to choose; some prompts twice."""
     rng = np.random.default_rng(11)
-    lengths = [1, 30, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK + 5, 3 * BLOCK - 3]
+    lengths = [1, 30, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK + 5, 3 * BLOCK - 3, 5 * BLOCK - 20, 6 * BLOCK + 1]
     prompts = [rng.integers(0, vocabulary, length).tolist() for length in lengths]
     ways = [
         {"temperature": 1.0},

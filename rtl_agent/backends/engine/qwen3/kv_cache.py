@@ -161,9 +161,12 @@ class CachedDecoder:
         weights = scores.view(step.blocks, rows, kv, heads // kv, BLOCK).add_(step.bias)
         weights.sub_(weights.amax(dim=(0, -1), keepdim=True)).exp_()
         mixed = torch.bmm(by_block[0], values[0])
+        totals = scores.sum(dim=-1, keepdim=True).unbind()
+        total = totals[0]
         for block in range(1, step.blocks):
             mixed.baddbmm_(by_block[block], values[block])
-        total = scores.sum(dim=-1, keepdim=True).sum(dim=0)
+            # One after the other: torch's sum over five blocks and more takes an order that depends on the rows beside.
+            total = total + totals[block]
         torch.div(mixed, total, out=self._mixed[:rows].view(rows * kv, heads // kv, size))
         return self._mixed
 
