@@ -2,9 +2,9 @@
 .DEFAULT_GOAL := help
 .PHONY: help setup demo real test test-all test-quick docs lock clean
 BIN := .venv/bin
-# Three more than there are cores, up to 8: many tests wait for a process or a time limit. A worker that has nothing left
+# Two more than there are cores, up to 8: many tests wait for a process or a time limit. A worker that has nothing left
 # takes from the others.
-WORKERS := $(shell n=$$(nproc 2>/dev/null || echo 1); [ $$n -gt 5 ] && echo 8 || echo $$((n + 3)))
+WORKERS := $(shell n=$$(nproc 2>/dev/null || echo 1); [ $$n -gt 6 ] && echo 8 || echo $$((n + 2)))
 XDIST := -n $(WORKERS) --dist worksteal
 
 help:  ## what can be made
