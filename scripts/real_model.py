@@ -1,13 +1,12 @@
-"""A real code model before and after it is taught on this machine; `make real`. Writes docs/real-model/ and its page.
+"""A real code model before and after it is taught on this machine; `make real`. Results go to docs/real-model/.
 
     python scripts/real_model.py run [--only GLOB] [--minutes 60] [--steps 2] [--out FOLDER]
     python scripts/real_model.py list
-    python scripts/real_model.py write
 
 Jobs, in their order: the model is fetched; it is evaluated; it is trained by each method, and evaluated after each.
 Every job can be killed at any moment and goes on with the next start; --minutes stops a job in order (a run saves a
-checkpoint). What an evaluation found is kept as docs/real-model/WHO-SET.json: counts and verdicts, no
-texts of problems.
+checkpoint). What an evaluation found is kept as docs/real-model/WHO-SET.json: counts and verdicts, no texts of
+problems.
 --steps makes a short try of everything, with a few problems of each set, in FOLDER alone.
 """
 
