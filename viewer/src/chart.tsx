@@ -40,7 +40,7 @@ function summary(title: string, curves: Curve[]): string {
   return `${title}. ${parts.join("; ")}`;
 }
 
-function build(target: HTMLElement, title: string, curves: Curve[], height: number): uPlot {
+function build(target: HTMLElement, curves: Curve[], height: number): uPlot {
   const steps = [...new Set(curves.flatMap((curve) => curve.points.map(([step]) => step)))].sort((a, b) => a - b);
   const data: Num[][] = [steps];
   const series: uPlot.Series[] = [{ label: "step", value: (_, value) => (value === null ? "–" : String(value)) }];
@@ -100,7 +100,7 @@ export function Chart({ title, curves, height = 190 }: { title: string; curves: 
   useEffect(() => {
     const element = target.current;
     if (!element) return;
-    const plot = build(element, title, curves, height);
+    const plot = build(element, curves, height);
     const watch = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height }));
     watch.observe(element);
     return () => {

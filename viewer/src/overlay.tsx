@@ -61,7 +61,7 @@ function Curves({ runs }: { runs: Run[] }) {
 function overlay(runs: Run[], metric: string, apart: boolean): Curve[] {
   const points = (run: Run): [number, number | null][] => run.series?.[metric] ?? [];
   if (apart) return runs.filter((run) => points(run).length > 0).map((run, at) => ({ label: brief(run.name, 60), colour: at, points: points(run) }));
-  const groups = Map.groupBy ? Map.groupBy(runs, (run) => run.group) : grouped(runs);
+  const groups = grouped(runs);
   return [...groups.values()]
     .map((members) => members.filter((run) => points(run).length > 0))
     .filter((members) => members.length > 0)
