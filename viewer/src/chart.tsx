@@ -1,0 +1,128 @@
+// Curves over steps with uPlot: lines, seeds as a mean with a band from the lowest to the highest.
+import { useEffect, useRef } from "preact/hooks";
+import uPlot from "uplot";
+import { number } from "./text";
+import { colour, dark } from "./theme";
+import type { Num } from "./types";
+
+export interface Curve {
+  label: string;
+  colour: number;
+  points: [number, Num][];
+  low?: Map<number, number>;
+  high?: Map<number, number>;
+}
+
+/** The mean over seeds at each step that at least one of them has. */
+export function meanOf(label: string, hue: number, members: [number, Num][][]): Curve {
+  const at = new Map<number, number[]>();
+  for (const points of members) {
+    for (const [step, value] of points) if (value !== null) at.set(step, [...(at.get(step) ?? []), value]);
+  }
+  const steps = [...at.keys()].sort((a, b) => a - b);
+  const values = (step: number): number[] => at.get(step) ?? [];
+  return {
+    label,
+    colour: hue,
+    points: steps.map((step) => [step, values(step).reduce((a, b) => a + b, 0) / values(step).length]),
+    low: new Map(steps.map((step) => [step, Math.min(...values(step))])),
+    high: new Map(steps.map((step) => [step, Math.max(...values(step))])),
+  };
+}
+
+function summary(title: string, curves: Curve[]): string {
+  const parts = curves.map((curve) => {
+    const known = curve.points.filter(([, value]) => value !== null);
+    const first = known[0];
+    const last = known[known.length - 1];
+    return first && last ? `${curve.label}: ${number(first[1])} at step ${first[0]}, ${number(last[1])} at step ${last[0]}` : `${curve.label}: no values`;
+  });
+  return `${title}. ${parts.join("; ")}`;
+}
+
+function build(target: HTMLElement, curves: Curve[], height: number): uPlot {
+  const steps = [...new Set(curves.flatMap((curve) => curve.points.map(([step]) => step)))].sort((a, b) => a - b);
+  const data: Num[][] = [steps];
+  const series: uPlot.Series[] = [{ label: "step", value: (_, value) => (value === null ? "–" : String(value)) }];
+  const bands: uPlot.Band[] = [];
+  const add = (values: Map<number, Num>, options: uPlot.Series): number => {
+    data.push(steps.map((step) => values.get(step) ?? null));
+    return series.push({ spanGaps: true, ...options }) - 1;
+  };
+  for (const curve of curves) {
+    const stroke = colour(`c${curve.colour % 6}`);
+    add(new Map(curve.points), {
+      label: curve.label, stroke, width: 2, points: { show: curve.points.length < 40, size: 5, fill: stroke },
+      value: (_, value) => number(value),
+    });
+    if (!curve.low || !curve.high) continue;
+    const high = add(curve.high, { label: "high", stroke: "transparent", points: { show: false } });
+    const low = add(curve.low, { label: "low", stroke: "transparent", points: { show: false } });
+    bands.push({ series: [high, low], fill: `${stroke}33` });
+  }
+  const axis: uPlot.Axis = {
+    stroke: colour("soft"), grid: { stroke: colour("rule"), width: 1 }, ticks: { stroke: colour("rule"), width: 1 }, font: "12px system-ui, sans-serif",
+  };
+  const whole: uPlot.Axis = { ...axis, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000] };
+  return new uPlot(
+    {
+      width: target.clientWidth, height, series, bands, title: "",
+      axes: [whole, { ...axis, size: 52, values: (_, splits) => splits.map((split) => String(Number(split.toPrecision(4)))) }],
+      scales: { x: { time: false } }, legend: { show: false }, cursor: { drag: { x: true, y: false } },
+      hooks: { setCursor: [(plot) => describe(target, plot, curves, bands.length > 0)] },
+    },
+    data as uPlot.AlignedData,
+    target,
+  );
+}
+
+/** Under the chart: the values at the pointer. */
+function describe(target: HTMLElement, plot: uPlot, curves: Curve[], banded: boolean): void {
+  const line = target.parentElement?.querySelector(".reading");
+  if (!line) return;
+  const at = plot.cursor.idx;
+  if (at === null || at === undefined) {
+    line.textContent = "";
+    return;
+  }
+  let place = 1;
+  const parts = curves.map((curve) => {
+    const text = `${curves.length > 1 ? `${curve.label} ` : ""}${number(plot.data[place]?.[at])}`;
+    place += banded && curve.low ? 3 : 1;
+    return text;
+  });
+  line.textContent = `step ${plot.data[0][at]}: ${parts.join(" · ")}`;
+}
+
+export function Chart({ title, curves, height = 190 }: { title: string; curves: Curve[]; height?: number }) {
+  const target = useRef<HTMLDivElement>(null);
+  const isDark = dark.value;
+  useEffect(() => {
+    const element = target.current;
+    if (!element) return;
+    const plot = build(element, curves, height);
+    const watch = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height }));
+    watch.observe(element);
+    return () => {
+      watch.disconnect();
+      plot.destroy();
+    };
+  }, [title, curves, height, isDark]);
+  return (
+    <figure class="chart" role="group" aria-label={title}>
+      <figcaption><strong>{title}</strong> <span class="reading soft" /></figcaption>
+      <div ref={target} role="img" aria-label={summary(title, curves)} />
+    </figure>
+  );
+}
+
+const FIRST = [/^eval\/.*pass|held|exam.*pass|test.*pass/, /pass_rate/, /reward\/total$|^reward$|reward/, /teacher_kl$/, /kl/, /^eval/, /loss/, /entropy|length|tokens/];
+
+/** Pass rate, reward, KL and held-out first, then by name. */
+export function ordered(metrics: string[]): string[] {
+  const rank = (metric: string): number => {
+    const at = FIRST.findIndex((pattern) => pattern.test(metric));
+    return at < 0 ? FIRST.length : at;
+  };
+  return metrics.sort((a, b) => rank(a) - rank(b) || a.length - b.length || (a < b ? -1 : 1));
+}

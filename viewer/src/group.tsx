@@ -1,0 +1,77 @@
+// One group: which rollout passes which test, and two of its rollouts as a diff.
+import { DiffFiles } from "./diff";
+import { useData } from "./data";
+import { rolloutLink, route, set } from "./route";
+import { useRun } from "./run";
+import { brief, number, plural } from "./text";
+import type { Group } from "./types";
+import { Choice, Outcome, Section, Waiting } from "./ui";
+
+/** The best passing and the worst failing one. */
+function defaults(group: Group): [number, number] {
+  const order = group.rows.map((_, at) => at).sort((a, b) => worth(group, b) - worth(group, a));
+  return [order[0] ?? 0, order[order.length - 1] ?? 0];
+}
+
+function worth(group: Group, at: number): number {
+  return (group.outcomes[at] === "passed" ? 1e6 : 0) + (group.rewards[at] ?? -1e3) + (group.results[at] ?? []).filter(Boolean).length / 1e3;
+}
+
+const MARK = new Map<boolean | null | undefined, [string, string, string]>([
+  [true, ["✓", "pass", "passed"]], [false, ["✗", "fail", "failed"]], [null, ["–", "skip", "not run"]], [undefined, ["–", "skip", "not run"]],
+]);
+
+export function GroupScreen({ run, number: id }: { run: string; number: number }) {
+  const { run: of, rows } = useRun(run);
+  const data = useData<Group>(`runs/${run}/groups/${id}`);
+  const group = data.value;
+  if (!group) return <Waiting of={data} what="the group" />;
+  const cell = rows?.groups.get(id);
+  const query = route.value.query;
+  const [best, worst] = defaults(group);
+  const place = (key: string, otherwise: number): number => {
+    const at = query.has(key) ? group.rows.indexOf(Number(query.get(key))) : -1;
+    return at >= 0 ? at : otherwise;
+  };
+  const [a, b] = [place("a", best), place("b", worst)];
+  const name = (at: number): string => `#${at} ${group.outcomes[at] ?? ""}, reward ${number(group.rewards[at], 2)}`;
+  const options = group.rows.map((row, at) => ({ value: String(row), label: name(at) }));
+  const flat = group.rewards.length > 1 && group.rewards.every((reward) => reward === group.rewards[0]);
+  return (
+    <>
+      <h1>{brief(cell?.problem ?? `Group ${id}`, 120)}</h1>
+      <p class="soft">{cell ? `${brief(cell.kind, 20)} ${cell.step} · ` : ""}{plural(group.rows.length, "rollout")}, {group.outcomes.filter((outcome) => outcome === "passed").length} passed · {brief(of.value?.name, 80)}</p>
+      {flat && <p class="notice">No signal: all rewards are equal, so this group teaches nothing by reward.</p>}
+      <Section title="Rollout × test">
+        <div class="scroll" tabIndex={0} role="region" aria-label="Rollout by test">
+          <table class="tests-matrix">
+            <thead><tr><th>Rollout</th><th>Outcome</th><th class="number">Reward</th>{group.tests.map((test, at) => <th key={at} class="test"><span title={brief(test, 200)}>{brief(test, 40)}</span></th>)}</tr></thead>
+            <tbody>
+              {group.rows.map((row, at) => (
+                <tr key={row}>
+                  <th scope="row"><a href={rolloutLink(run, row)}>#{at}</a></th>
+                  <td><Outcome of={group.outcomes[at]} /></td>
+                  <td class="number">{number(group.rewards[at], 2)}</td>
+                  {group.tests.map((test, column) => {
+                    const [sign, style, word] = MARK.get(group.results[at]?.[column]) ?? ["–", "skip", "not run"];
+                    return <td key={column} class={`mark ${style}`} title={`${brief(test, 80)}: ${word}`}><span aria-hidden="true">{sign}</span><span class="unseen">{word}</span></td>;
+                  })}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+        {group.tests.length === 0 && <p class="soft">No test was run on any of them.</p>}
+      </Section>
+      {group.rows.length > 1 && (
+        <Section title="Difference of two rollouts">
+          <div class="bar">
+            <Choice label="Left" value={String(group.rows[a])} options={options} onChange={(value) => set({ a: value })} />
+            <Choice label="Right" value={String(group.rows[b])} options={options} onChange={(value) => set({ b: value })} />
+          </div>
+          <DiffFiles a={group.files[a] ?? {}} b={group.files[b] ?? {}} names={[name(a), name(b)]} />
+        </Section>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,108 @@
+// The tokens of a rollout as a heat map; the token under the pointer (or the cursor) tells its numbers.
+import { useMemo, useRef, useState } from "preact/hooks";
+import { route, set } from "./route";
+import { number, plural, visible } from "./text";
+import type { Num, Tokens } from "./types";
+import { Choice } from "./ui";
+
+interface Metric {
+  key: string;
+  label: string;
+  values: Num[];
+  signed: boolean;
+}
+
+const LEVELS = 6;
+const AT_ONCE = 4000;
+
+function metrics(tokens: Tokens): Metric[] {
+  const minus = (values: Num[] | null): Num[] | null => values?.map((value) => (value === null ? null : -value)) ?? null;
+  const all: [string, string, Num[] | null, boolean][] = [
+    ["kl", "Reverse KL to the teacher", tokens.kl, true],
+    ["teacher", "Teacher's surprisal (-log p)", minus(tokens.teacher), false],
+    ["entropy", "Student's entropy", tokens.entropy, false],
+    ["surprisal", "Student's surprisal (-log p)", minus(tokens.logprob), false],
+    ["advantage", "Advantage", tokens.advantage, true],
+  ];
+  return all.flatMap(([key, label, values, signed]) => (values?.some((value) => value !== null) ? [{ key, label, values, signed }] : []));
+}
+
+/** The size that gets the deepest colour: all but the largest 2 % are told apart. */
+function top(values: Num[]): number {
+  const sizes = values.flatMap((value) => (value === null || !Number.isFinite(value) ? [] : [Math.abs(value)])).sort((a, b) => a - b);
+  return sizes[Math.floor(0.98 * (sizes.length - 1))] || sizes[sizes.length - 1] || 1;
+}
+
+function shade(value: Num | undefined, most: number): string {
+  if (value === null || value === undefined) return "";
+  const level = Math.min(LEVELS, Math.round((LEVELS * Math.abs(value)) / most));
+  return level === 0 ? "" : `${value < 0 ? "cold" : "hot"}${level}`;
+}
+
+export function Heat({ tokens }: { tokens: Tokens }) {
+  const offered = useMemo(() => metrics(tokens), [tokens]);
+  const wanted = route.value.query.get("heat");
+  const metric = offered.find((one) => one.key === wanted) ?? offered[0];
+  const [shown, setShown] = useState(AT_ONCE);
+  const [at, setAt] = useState<number | null>(null);
+  const box = useRef<HTMLDivElement>(null);
+  const most = useMemo(() => (metric ? top(metric.values) : 1), [metric]);
+  const count = tokens.text.length;
+  const spans = useMemo(() => {
+    const out = [];
+    for (let place = 0; place < Math.min(count, shown); place++) {
+      const turn = tokens.turn?.[place];
+      if (turn !== undefined && turn !== (place === 0 ? turn : tokens.turn?.[place - 1])) out.push(<span key={`turn${place}`} class="turn-mark">turn {turn}</span>);
+      out.push(<span key={place} data-at={place} class={shade(metric?.values[place], most)}>{visible((tokens.text[place] ?? "").slice(0, 2000))}</span>);
+    }
+    return out;
+  }, [tokens, metric, most, shown]);
+  const pick = (event: Event): void => {
+    const place = (event.target as HTMLElement).dataset["at"];
+    if (place !== undefined) setAt(Number(place));
+  };
+  const keys = (event: KeyboardEvent): void => {
+    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (!by) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const next = Math.max(0, Math.min(Math.min(count, shown) - 1, (at ?? -1) + by));
+    setAt(next);
+    box.current?.querySelector(`[data-at="${next}"]`)?.scrollIntoView({ block: "nearest" });
+  };
+  return (
+    <div class="heat">
+      <div class="bar">
+        {metric && <Choice label="Colour" value={metric.key} options={offered.map(({ key, label }) => ({ value: key, label }))} onChange={(value) => set({ heat: value }, true)} />}
+        {metric && <span class="scale small">0 {Array.from({ length: LEVELS }, (_, level) => <span key={level} class={`swatch hot${level + 1}`} />)} {number(most)}{metric.signed && <> (negative: <span class="swatch cold5" />)</>}</span>}
+        {!metric && <span class="soft">The run kept no numbers for these tokens.</span>}
+        <span class="soft small">{plural(count, "token")}</span>
+      </div>
+      <div class="heat-columns">
+        <div ref={box} class="heat-text" tabIndex={0} role="application" aria-label="Tokens. Left and right move from token to token." onPointerOver={pick} onClick={pick} onKeyDown={keys}>{spans}</div>
+        <Detail tokens={tokens} at={at} />
+      </div>
+      {shown < count && <button type="button" onClick={() => setShown(shown + 2 * AT_ONCE)}>Show more ({plural(count - shown, "token")} left)</button>}
+    </div>
+  );
+}
+
+function Detail({ tokens, at }: { tokens: Tokens; at: number | null }) {
+  if (at === null) return <aside class="token-detail" role="tooltip"><p class="soft">Point at a token to see its numbers.</p></aside>;
+  const rows: [string, Num | undefined][] = [
+    ["log p, student", tokens.logprob?.[at]], ["log p, teacher", tokens.teacher?.[at]], ["Reverse KL", tokens.kl?.[at]], ["Entropy", tokens.entropy?.[at]], ["Advantage", tokens.advantage?.[at]],
+  ];
+  const likeliest = tokens.top?.[at];
+  return (
+    <aside class="token-detail" role="tooltip" aria-live="polite">
+      <p><strong>Token {at}</strong> <code>{JSON.stringify(visible((tokens.text[at] ?? "").slice(0, 80)))}</code></p>
+      <table><tbody>{rows.filter(([, value]) => value !== null && value !== undefined).map(([label, value]) => <tr key={label}><th scope="row">{label}</th><td class="number">{number(value)}</td></tr>)}</tbody></table>
+      {likeliest && likeliest.length > 0 && (
+        <table>
+          <thead><tr><th>Teacher's likeliest</th><th class="number">p</th></tr></thead>
+          <tbody>{likeliest.slice(0, 12).map(([piece, logprob], place) => <tr key={place}><td><code>{JSON.stringify(visible(piece.slice(0, 60)))}</code></td><td class="number">{(100 * Math.exp(logprob)).toFixed(1)}%</td></tr>)}</tbody>
+        </table>
+      )}
+    </aside>
+  );
+}

@@ -1,0 +1,116 @@
+// One rollout: its verdict, and tabs for code, tokens, comparison, transcript, tests, waves and how to reproduce it.
+import { useMemo } from "preact/hooks";
+import { CodeFiles } from "./code";
+import { Compare } from "./compare";
+import { bundled, useData } from "./data";
+import { Heat } from "./heat";
+import { Reproduce } from "./reproduce";
+import { groupLink, rolloutLink, route, runLink, set } from "./route";
+import type { Rows } from "./rows";
+import { useFiltered, useRun } from "./run";
+import { Tests } from "./tests";
+import { asText, brief, number, plural } from "./text";
+import { Transcript } from "./transcript";
+import type { Rollout } from "./types";
+import { LongText, type Option, Outcome, Tabs, Waiting } from "./ui";
+import { WavesTab } from "./waves";
+
+/** Where the keys lead from this rollout. */
+export function neighbours(rows: Rows, list: number[], row: number) {
+  const at = list.indexOf(row);
+  const steps = rows.steps(row);
+  const step = steps.findIndex((cell) => cell.group === rows.groupOf(row)?.group);
+  const place = Math.max(0, steps[step]?.rows.indexOf(row) ?? 0);
+  const to = (cell: { rows: number[] } | undefined): number | undefined => cell?.rows[Math.min(place, cell.rows.length - 1)];
+  return {
+    at, previous: at >= 0 ? list[at - 1] : undefined, next: at >= 0 ? list[at + 1] : list[0],
+    earlier: step >= 0 ? to(steps[step - 1]) : undefined, later: step >= 0 ? to(steps[step + 1]) : undefined,
+  };
+}
+
+function tabsOf(of: Rollout): Option[] {
+  const compared = of.before || of.after || of.teacher || of.reference;
+  return [
+    { value: "rtl", label: "RTL" },
+    ...(of.tokens && of.tokens.text.length > 0 ? [{ value: "tokens", label: "Tokens" }] : []),
+    ...(compared ? [{ value: "compare", label: "Compare" }] : []),
+    { value: "transcript", label: (of.turns?.length ?? 0) > 0 ? "Transcript" : "Answer" },
+    { value: "tests", label: `Tests (${of.grade?.tests.length ?? 0})` },
+    ...(bundled ? [] : [{ value: "waves", label: "Waves" }]),
+    { value: "reproduce", label: "Reproduce" },
+  ];
+}
+
+export function RolloutScreen({ run, row }: { run: string; row: number }) {
+  const { rows } = useRun(run);
+  const { list } = useFiltered(run, rows);
+  const data = useData<Rollout>(`runs/${run}/rollouts/${row}`);
+  const of = data.value;
+  const beside = useMemo(() => (rows ? neighbours(rows, list, row) : null), [rows, list, row]);
+  const step = (to: number | undefined, label: string, name: string) =>
+    to === undefined ? <span class="step off" aria-hidden="true">{label}</span> : <a class="step" data-step={name} href={rolloutLink(run, to)} aria-label={name}>{label}</a>;
+  const bar = (
+    <nav class="steps" aria-label="Rollouts">
+      <a href={runLink(run, new URLSearchParams([...route.value.query].filter(([key]) => key !== "tab")))} class="up">List</a>
+      {step(beside?.previous, "←", "previous")}
+      <span class="soft">{beside && beside.at >= 0 ? `${number(beside.at + 1)} of ${number(list.length)}` : "–"}</span>
+      {step(beside?.next, "→", "next")}
+      {step(beside?.earlier, "[ earlier step", "earlier")}
+      {step(beside?.later, "later step ]", "later")}
+    </nav>
+  );
+  if (!of) return <>{bar}<Waiting of={data} what="the rollout" /></>;
+  const tabs = tabsOf(of);
+  const wanted = route.value.query.get("tab") ?? "rtl";
+  const tab = tabs.some((one) => one.value === wanted) ? wanted : "rtl";
+  return (
+    <>
+      {bar}
+      <Verdict run={run} of={of} group={rows?.groupOf(row)?.group ?? null} />
+      <Tabs label="Parts of the rollout" tabs={tabs} active={tab} onChoose={(value) => set({ tab: value }, true)} />
+      <div role="tabpanel" id="panel" aria-labelledby={`tab-${tab}`} class="panel">
+        {tab === "rtl" && <Rtl of={of} />}
+        {tab === "tokens" && of.tokens && <Heat key={row} tokens={of.tokens} />}
+        {tab === "compare" && <Compare run={run} of={of} />}
+        {tab === "transcript" && <Transcript of={of} />}
+        {tab === "tests" && <Tests of={of} />}
+        {tab === "waves" && <WavesTab key={`${run} ${row}`} run={run} of={of} />}
+        {tab === "reproduce" && <Reproduce of={of} />}
+      </div>
+    </>
+  );
+}
+
+function Verdict({ run, of, group }: { run: string; of: Rollout; group: number | null }) {
+  const outcome = of.lost ? "lost" : of.grade?.outcome;
+  const parts = Object.entries(of.reward_parts ?? of.grade?.reward.parts ?? {});
+  const facts = [
+    `${of.kind} ${of.step}`, of.family, of.level !== null && of.level !== undefined && `level ${asText(of.level)}`,
+    of.tokens && plural(of.tokens.text.length, "token"), of.stop_reason && `stopped: ${of.stop_reason}`, of.end_reason && `ended: ${of.end_reason}`,
+  ].filter(Boolean).map((fact) => brief(String(fact), 80));
+  return (
+    <header class="verdict">
+      <h1>{brief(of.problem_id, 120)} <Outcome of={outcome} /></h1>
+      <p class="soft">{facts.join(" · ")} {group !== null && <> · <a href={groupLink(run, group)}>its group of {of.siblings.length || 1}</a></>}</p>
+      <p>Reward <strong>{number(of.reward)}</strong>{parts.length > 0 && <span class="soft"> = {parts.map(([name, value]) => `${brief(name, 40)} ${number(value, 2)}`).join(" + ")}</span>}</p>
+      {(of.grade?.reasons.length ?? 0) > 0 && <ul class="faults">{of.grade?.reasons.slice(0, 4).map((reason, at) => <li key={at}>{brief(reason, 500)}</li>)}</ul>}
+      {of.lost ? <p class="notice">Lost: {brief(asText(of.lost), 400)}</p> : null}
+    </header>
+  );
+}
+
+function Rtl({ of }: { of: Rollout }) {
+  return (
+    <div class="beside">
+      <section>
+        <h2>Specification</h2>
+        <LongText text={of.specification ?? ""} label="Specification" />
+      </section>
+      <section>
+        <h2>RTL</h2>
+        {(of.interface?.length ?? 0) > 0 && <div class="notice"><strong>The interface differs:</strong><ul class="faults">{of.interface?.slice(0, 40).map((line, at) => <li key={at}>{brief(line, 400)}</li>)}</ul></div>}
+        <CodeFiles files={of.files} diagnostics={of.grade?.diagnostics ?? []} label="RTL" />
+      </section>
+    </div>
+  );
+}

@@ -1,0 +1,106 @@
+// The list of runs, and the overlay of those that are chosen.
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { bundled, load, useData } from "./data";
+import { Overlay } from "./overlay";
+import { route, runLink, set } from "./route";
+import { brief, number, percent, plural, when } from "./text";
+import type { RunList, RunSummary } from "./types";
+import { Waiting } from "./ui";
+
+export function Runs() {
+  const [version, setVersion] = useState(0);
+  const list = useData<RunList>("runs", version);
+  const runs = list.value?.runs;
+  const someRunning = runs?.some((run) => run.running) ?? false;
+  useEffect(() => {
+    if (!someRunning || bundled) return;
+    const timer = setInterval(() => setVersion((count) => count + 1), 5000);
+    return () => clearInterval(timer);
+  }, [someRunning]);
+  if (!runs || !list.value) return <Waiting of={list} what="the runs" />;
+  if (runs.length === 0) return <Nothing root={list.value.root} />;
+  return <List runs={runs} root={list.value.root} />;
+}
+
+function Nothing({ root }: { root: string }) {
+  return (
+    <div class="empty">
+      <h1>No runs yet</h1>
+      <p>There is no run in <code>{brief(root)}</code>.</p>
+      <p><code>rtl-agent demo</code> makes a small one in a few minutes; <code>rtl-agent train</code> makes a real one. Then open this page again.</p>
+    </div>
+  );
+}
+
+function List({ runs, root }: { runs: RunSummary[]; root: string }) {
+  const chosenText = route.value.query.get("sel") ?? "";
+  const search = (route.value.query.get("q") ?? "").toLowerCase();
+  const chosen = useMemo(() => chosenText.split(",").filter((id) => runs.some((run) => run.id === id)), [chosenText, runs]);
+  const shown = runs.filter((run) => !search || [run.name, run.student, run.teacher, run.mode, run.path].some((text) => text?.toLowerCase().includes(search)));
+  const toggle = (ids: string[], on: boolean): void => {
+    const next = on ? [...new Set([...chosen, ...ids])] : chosen.filter((id) => !ids.includes(id));
+    set({ sel: next.join(",") });
+  };
+  return (
+    <>
+      <h1>Runs</h1>
+      <p class="soft">{plural(runs.length, "run")} in <code>{brief(root)}</code>. Choose several to lay their curves over each other.</p>
+      <div class="bar">
+        <label class="choice grow">
+          <span class="unseen">Search runs</span>
+          <input type="search" id="search" placeholder="Search runs ( / )" value={route.value.query.get("q") ?? ""} onInput={(event) => set({ q: event.currentTarget.value }, true)} />
+        </label>
+        {chosen.length > 0 && <button type="button" onClick={() => set({ sel: null })}>Choose none</button>}
+      </div>
+      <div class="scroll" tabIndex={0} role="region" aria-label="Table of runs">
+        <table class="runs">
+          <thead>
+            <tr>
+              <th><span class="unseen">Chosen</span></th><th>Run</th><th>Student</th><th>Teacher</th><th>Mode</th><th class="number">Seed</th>
+              <th class="number">Steps</th><th class="number">Rollouts</th><th class="number">Pass rate</th><th class="number">Reward</th><th class="number">Teacher KL</th><th>Written (UTC)</th>
+            </tr>
+          </thead>
+          <tbody>
+            {shown.map((run) => (
+              <Line key={run.id} run={run} chosen={chosen.includes(run.id)} seeds={runs.filter((other) => other.group === run.group && other.kind === run.kind).map((other) => other.id)} toggle={toggle} />
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {shown.length === 0 && <p class="soft">No run matches the search.</p>}
+      {chosen.length > 0 && <Overlay ids={chosen} />}
+    </>
+  );
+}
+
+interface LineProps {
+  run: RunSummary;
+  chosen: boolean;
+  seeds: string[];
+  toggle: (ids: string[], on: boolean) => void;
+}
+
+function Line({ run, chosen, seeds, toggle }: LineProps) {
+  const name = brief(run.name, 120);
+  return (
+    <tr class={chosen ? "chosen" : ""}>
+      <td><input type="checkbox" aria-label={`Choose ${name}`} checked={chosen} onChange={(event) => toggle([run.id], event.currentTarget.checked)} /></td>
+      <th scope="row" class="name">
+        <a href={runLink(run.id)} onPointerEnter={() => void load(`runs/${run.id}`).catch(() => undefined)}>{name}</a>
+        {run.kind === "eval" && <span class="tag">evaluation</span>}
+        {run.running && <span class="tag live">running</span>}
+        {seeds.length > 1 && <button type="button" class="plain" onClick={() => toggle(seeds, !chosen)}>{chosen ? "drop" : "choose"} all {seeds.length} seeds</button>}
+      </th>
+      <td>{brief(run.student, 60) || "–"}</td>
+      <td>{brief(run.teacher, 60) || "–"}</td>
+      <td>{brief(run.mode, 30) || "–"}</td>
+      <td class="number">{run.seed ?? "–"}</td>
+      <td class="number">{number(run.steps)}</td>
+      <td class="number">{number(run.rollouts)}</td>
+      <td class="number">{percent(run.headline?.pass_rate)}</td>
+      <td class="number">{number(run.headline?.reward)}</td>
+      <td class="number">{number(run.headline?.teacher_kl)}</td>
+      <td class="date">{when(run.written)}</td>
+    </tr>
+  );
+}

@@ -1,0 +1,50 @@
+// What was asked and answered; for an agent, turn by turn with its commands, observations and why it ended.
+import { useState } from "preact/hooks";
+import { asText, brief, number, plural } from "./text";
+import type { Rollout, Turn } from "./types";
+import { LongText } from "./ui";
+
+const AT_ONCE = 40;
+
+export function Transcript({ of }: { of: Rollout }) {
+  const turns = of.turns ?? [];
+  const [shown, setShown] = useState(AT_ONCE);
+  return (
+    <div class="transcript">
+      <details open={turns.length === 0}>
+        <summary>Prompt: {plural(of.messages.length, "message")}</summary>
+        {of.messages.map((message, at) => <article key={at}><h3>{brief(message.role, 30)}</h3><LongText text={asText(message.content)} label={`Message ${at + 1}`} /></article>)}
+      </details>
+      {turns.slice(0, shown).map((turn, at) => <TurnOf key={at} turn={turn} at={at} />)}
+      {turns.length > shown && <button type="button" onClick={() => setShown(shown + AT_ONCE)}>Show more ({plural(turns.length - shown, "turn")})</button>}
+      {turns.length > 0 && <p class="notice">Ended after {plural(turns.length, "turn")}: {brief(of.end_reason ?? of.stop_reason ?? "no reason given", 400)}</p>}
+      <article><h3>{turns.length > 0 ? "Graded answer" : "Answer"}</h3><LongText text={of.text ?? ""} label="Answer" /></article>
+    </div>
+  );
+}
+
+function callText(call: unknown): [string, string] {
+  if (call === null || typeof call !== "object") return ["call", asText(call)];
+  const { name, tool, arguments: given, args, command, ...rest } = call as Record<string, unknown>;
+  const body = command ?? given ?? args ?? rest;
+  if (body !== null && typeof body === "object" && !Array.isArray(body)) {
+    return [asText(name ?? tool ?? "call"), Object.entries(body).map(([key, value]) => (asText(value).includes("\n") ? `${key}:\n${asText(value)}` : `${key}: ${asText(value)}`)).join("\n")];
+  }
+  return [asText(name ?? tool ?? "call"), asText(body)];
+}
+
+function TurnOf({ turn, at }: { turn: Turn; at: number }) {
+  return (
+    <article class="turn">
+      <h3>Turn {at + 1} {turn.reward !== null && turn.reward !== undefined && <span class="soft">reward {number(turn.reward)}</span>}</h3>
+      {turn.thinking && <details><summary>Thinking ({plural(turn.thinking.length, "character")})</summary><LongText text={turn.thinking} label={`Thinking in turn ${at + 1}`} /></details>}
+      {turn.text && <LongText text={turn.text} label={`Text of turn ${at + 1}`} />}
+      {(turn.calls ?? []).map((call, place) => {
+        const [name, body] = callText(call);
+        return <div class="call" key={place}><p class="soft small">$ {brief(name, 60)}</p><LongText text={body} label={`Command in turn ${at + 1}`} /></div>;
+      })}
+      {turn.fault && <p class="failure">{brief(turn.fault, 600)}</p>}
+      {turn.observation !== null && turn.observation !== undefined && turn.observation !== "" && <div class="observation"><p class="soft small">Observation</p><LongText text={asText(turn.observation)} label={`Observation in turn ${at + 1}`} /></div>}
+    </article>
+  );
+}

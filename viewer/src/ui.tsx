@@ -1,0 +1,114 @@
+// Small parts that every screen uses: states of loading, outcome badges, copy buttons, long texts, choices.
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import type { Loaded } from "./data";
+import { brief, visible } from "./text";
+
+export function Waiting({ of, what }: { of: Loaded<unknown>; what: string }) {
+  if (of.error === null) return <p class="loading" role="status">Loading {what}…</p>;
+  return <Failure message={of.error} retry={of.retry} />;
+}
+
+export function Failure({ message, retry }: { message: string; retry?: () => void }) {
+  return (
+    <p class="failure" role="alert">
+      {brief(message, 600)} {retry && <button type="button" onClick={retry}>Retry</button>}
+    </p>
+  );
+}
+
+const SIGNS: Record<string, string> = { passed: "✓", failed: "✗", invalid: "⊘", error: "!", lost: "?" };
+
+export function Outcome({ of }: { of: string | null | undefined }) {
+  const outcome = of || "unknown";
+  return <span class={`outcome ${SIGNS[outcome] ? outcome : "lost"}`}><span aria-hidden="true">{SIGNS[outcome] ?? "·"}</span> {brief(outcome, 30)}</span>;
+}
+
+export function Copy({ text, what }: { text: string; what: string }) {
+  const [done, setDone] = useState("");
+  const copy = async (): Promise<void> => {
+    try {
+      await navigator.clipboard.writeText(text);
+      setDone("Copied");
+    } catch {
+      setDone("Not allowed by the browser");
+    }
+    setTimeout(() => setDone(""), 1500);
+  };
+  return <button type="button" class="copy" aria-label={`Copy ${what}`} onClick={copy}>{done || "Copy"}</button>;
+}
+
+const FIRST = 20_000;
+const MORE = 200_000;
+
+/** A text of any length: the beginning, and more on demand, so that 10 MB do not stop the page. */
+export function LongText({ text, label }: { text: string; label: string }) {
+  const [shown, setShown] = useState(FIRST);
+  if (text === "") return <p class="soft">Empty.</p>;
+  const rest = text.length - shown;
+  return (
+    <div class="long">
+      <pre tabIndex={0} aria-label={label}>{visible(rest > 0 ? text.slice(0, shown) : text)}</pre>
+      {rest > 0 && (
+        <button type="button" onClick={() => setShown(shown + MORE)}>
+          Show more ({rest.toLocaleString("en")} characters are left)
+        </button>
+      )}
+    </div>
+  );
+}
+
+export interface Option {
+  value: string;
+  label: string;
+}
+
+export function Choice(props: { label: string; value: string; options: Option[]; onChange: (value: string) => void; hideLabel?: boolean }) {
+  return (
+    <label class="choice">
+      <span class={props.hideLabel ? "unseen" : ""}>{props.label}</span>
+      <select value={props.value} aria-label={props.label} onChange={(event) => props.onChange(event.currentTarget.value)}>
+        {props.options.map((option) => <option key={option.value} value={option.value}>{brief(option.label, 90)}</option>)}
+      </select>
+    </label>
+  );
+}
+
+export function Section({ title, aside, children }: { title: string; aside?: ComponentChildren; children: ComponentChildren }) {
+  return (
+    <section>
+      <h2>{title} {aside && <span class="aside">{aside}</span>}</h2>
+      {children}
+    </section>
+  );
+}
+
+export function Tabs({ tabs, active, onChoose, label }: { tabs: Option[]; active: string; onChoose: (value: string) => void; label: string }) {
+  const step = (event: KeyboardEvent, by: number): void => {
+    const at = tabs.findIndex((tab) => tab.value === active);
+    const next = tabs[(at + by + tabs.length) % tabs.length];
+    event.preventDefault();
+    event.stopPropagation();
+    if (next) onChoose(next.value);
+    const list = event.currentTarget as HTMLElement;
+    requestAnimationFrame(() => list.querySelector<HTMLElement>('[aria-selected="true"]')?.focus());
+  };
+  return (
+    <div
+      class="tabs" role="tablist" aria-label={label}
+      onKeyDown={(event) => {
+        if (event.key === "ArrowRight") step(event, 1);
+        if (event.key === "ArrowLeft") step(event, -1);
+      }}
+    >
+      {tabs.map((tab) => (
+        <button
+          key={tab.value} type="button" role="tab" id={`tab-${tab.value}`} aria-selected={tab.value === active}
+          aria-controls="panel" tabIndex={tab.value === active ? 0 : -1} onClick={() => onChoose(tab.value)}
+        >
+          {tab.label}
+        </button>
+      ))}
+    </div>
+  );
+}
