@@ -22,6 +22,7 @@ from rtl_agent.cli import (
     runs,
     serve,
     train,
+    view,
 )
 from rtl_agent.cli.answers import BadAnswers
 from rtl_agent.grading import CannotGrade, ExecutorFault
@@ -50,6 +51,7 @@ app.command("eval")(eval.evaluate)
 app.command("play")(play.play)
 app.add_typer(runs.app, name="runs")
 app.command("report", short_help="Write report.html and curves/*.png into a run directory.")(runs.report)
+app.command("view", short_help="Look at runs, rollouts and tests in the browser.")(view.view)
 app.add_typer(models.app, name="models")
 app.command("pretrain")(pretrain.pretrain)
 app.command("serve", short_help="Serve a model over the Tinker and OpenAI APIs.")(serve.serve)

@@ -1,0 +1,6 @@
+"""Runs and evaluations in the browser: what `rtl-agent view` serves."""
+
+from rtl_agent.view.data import Decoder, Library
+from rtl_agent.view.server import Viewer
+
+__all__ = ["Decoder", "Library", "Viewer"]
