@@ -48,6 +48,8 @@ class Library:
                 return self._table(self._place(name)).columns()
             case ["runs", name, "rollouts", number] if number.isdecimal():
                 return self.rollout(self._place(name), int(number))
+            case ["runs", _, "rollouts", _, "waves"]:
+                return {"status": "error", "message": "This version of rtl-agent does not simulate again for waves."}
             case ["runs", name, "groups", number] if number.isdecimal():
                 return self.group(self._place(name), int(number))
             case ["runs", name, "search"]:
