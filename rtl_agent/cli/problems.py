@@ -1,4 +1,4 @@
-"""`rtl-agent problems list | show | stats | new | validate | generate | mutate`."""
+"""`rtl-agent problems list | show | unpack | stats | new | validate | generate | mutate`."""
 
 import asyncio
 import json
@@ -29,6 +29,7 @@ from rtl_agent.cli.console import (
     Timeout,
 )
 from rtl_agent.cli.tables import Column, Table, print_plain
+from rtl_agent.cli.unpack import unpack
 from rtl_agent.grading import Grade, Grader, Outcome, Trust, Validation, validate_problem
 from rtl_agent.problems import (
     NEEDS_IN_WORDS,
@@ -158,6 +159,9 @@ def show(
 def _as_listings(context: Mapping[str, str]) -> Iterator[str]:
     for path, text in context.items():
         yield f"--- {path} ---\n{text.rstrip()}"
+
+
+app.command()(unpack)
 
 
 @app.command()

@@ -27,7 +27,7 @@ class GradeJob:
 
     @property
     def is_by_hand(self) -> bool:
-        """Whether somebody looks into one grade: it runs as CVDP does, and is not what a cache should give to others."""
+        """Whether somebody looks into one grade: it is made on the exact path, and no cache has it or gets it."""
         return bool(self.only) or self.output
 
 

@@ -70,9 +70,7 @@ def _asked_for(tests: Sequence[TestResult], regex: str) -> list[TestResult]:
     unknown = {test.item for test in tests if test.item and test.name == _NOT_STARTED}
     unknown |= {test.name for test in tests if not test.item and (test.message or "").startswith(_NOT_BUILT)}
     return [
-        test
-        for test in tests
-        if (test.item or test.name) in unknown or (test.item and re.search(regex, test.name))
+        test for test in tests if (test.item or test.name) in unknown or (test.item and re.search(regex, test.name))
     ]
 
 
