@@ -132,10 +132,6 @@ def grade(
         grader = Grader(weights=weights, jobs=jobs, timeout_seconds=timeout, path=path, cache=kept, executor=executor)
         grades = asyncio.run(grade_all(todo, grader, only=asked, output=verbose))
     todo, grades = judged_part(todo, grades)
-    if keep is not None:
-        keep_all(keep, todo, grades, timeout)
-    if junit is not None:
-        write_junit(junit, [(job.label, graded) for job, graded in zip(todo, grades, strict=True)])
     for warning in dict.fromkeys(fallback_warning(graded.tools) for graded in grades):
         if warning:
             console.say_warning(warning)
@@ -145,11 +141,15 @@ def grade(
         print_grade(grades[0], todo[0].submission.workspace(todo[0].problem))
     else:
         print_summary([(job.label, graded) for job, graded in zip(todo, grades, strict=True)])
+    if keep is not None:
+        keep_all(keep, todo, grades, timeout)
+    if junit is not None:
+        write_junit(junit, [(job.label, graded) for job, graded in zip(todo, grades, strict=True)])
     if verbose and not as_json:
         for job, graded in zip(todo, grades, strict=True):
             print_output(graded, "" if len(grades) == 1 else job.label)
-    if asked:
-        console.say_warning("only some tests were judged (-k): this is not a grade, whatever the exit code says")
+    if any(graded.only for graded in grades):
+        console.say_warning("only some tests were judged (-k): this is no full grade, and exit code 0 no pass")
     raise typer.Exit(exit_code(grades))
 
 

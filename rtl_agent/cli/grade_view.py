@@ -1,6 +1,7 @@
 """Grades for people: stages, tests, what failed and where, diagnostics with file and line. No line is ever cut."""
 
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from rich.markup import escape as without_markup
@@ -32,7 +33,7 @@ def print_grade(grade: Grade, files: Mapping[str, str] | None = None) -> None:
     """One grade in full, with the lines of these files that diagnostics are about."""
     earned_of = f"reward {grade.reward.total:g} of {grade.reward.maximum:g}"
     if grade.only:
-        earned_of = f"but this is part of a grade: only tests with {named_by(grade.only)} in their names were judged"
+        earned_of = f"judged by some of its tests alone ({named_by(grade.only)}), so without a reward"
     _print_line(f"[bold]{escape(grade.problem_id)}[/]: {coloured(grade.outcome)}, {escape(earned_of)}")
     stages = Table(Column("stage", whole=True), "result", Column("reward", right=True), "notes")
     for stage in grade.stages:
@@ -99,7 +100,10 @@ def _print_tests(tests: Sequence[TestResult]) -> None:
 
 
 def named_by(patterns: Sequence[str]) -> str:
-    return " or ".join(f"'{pattern.removeprefix('=')}'" for pattern in patterns)
+    """What was asked for; whole names are those that a grade gave."""
+    if all(pattern.startswith("=") for pattern in patterns):
+        return "those that failed before"
+    return " ".join(f"-k {shlex.quote(pattern)}" for pattern in patterns)
 
 
 def _print_diagnostics(grade: Grade, files: Mapping[str, str]) -> None:

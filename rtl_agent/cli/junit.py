@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rtl_agent.cli.grade_view import counted_tests
 from rtl_agent.grading import Grade, Outcome, TestResult
-from rtl_agent.runs.files import write_whole
+from rtl_agent.runs import write_whole
 
 _NOT_XML = re.compile("[^\t\n\\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _WHOLE = "grade"

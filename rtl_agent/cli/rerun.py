@@ -72,8 +72,8 @@ def _say_what_differs(kept: Kept, now: Grade) -> None:
     for line in differing:
         console.out.print(escape(line), highlight=False, soft_wrap=True)
     if not differing:
-        what = "every test that ran ended" if now.tests else "it ended"
-        console.out.print(f"{what} as in the grade, which was {coloured(kept.grade.outcome)}", highlight=False)
+        what = "Every test that ran ended" if now.tests else f"It is {coloured(now.outcome)},"
+        console.out.print(f"{what} as in the grade.", highlight=False)
 
 
 def differences(then: Grade, now: Grade) -> Iterator[str]:

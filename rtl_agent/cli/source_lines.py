@@ -42,8 +42,8 @@ def _place(found: Diagnostic, line: str) -> int | None:
     """The character that a column means. slang counts bytes; Verilator counts what its preprocessor has left, so its
     columns hold only where nothing was taken out or put in. Icarus has none: a name that it quotes is looked up."""
     if found.column and not (found.tool == "verilator" and ("/*" in line or "`" in line)):
-        before = line.encode(errors="replace")[: found.column - 1].decode(errors="ignore")
-        return len(before) if len(before) <= len(line) else None
+        data = line.encode(errors="replace")
+        return len(data[: found.column - 1].decode(errors="ignore")) if found.column <= len(data) + 1 else None
     names = dict.fromkeys(_QUOTED.findall(found.text))
     places = [match.start() for name in names for match in re.finditer(rf"\b{name}\b", line)]
     return places[0] if len(places) == 1 else None
