@@ -91,8 +91,8 @@ def grade(
         typer.Option(
             "--keep",
             metavar="DIR",
-            help="Write each answer as it was judged into DIR (new or empty), tests included, with a run.sh that runs "
-            "again what failed, in the sandbox and with the seed of the grade.",
+            help="Write each answer, as it was judged, and the tests into DIR (new or empty), with a run.sh that runs what "
+            "failed again: in the sandbox, with the seed of the grade.",
         ),
     ] = None,
     junit: Annotated[
@@ -103,8 +103,8 @@ def grade(
 ) -> None:
     """Grade answers: one in full, many in a table.
 
-    The messages of failed tests are shown as the harness has them. They are for you: a model that is trained or scored
-    on these problems gets other, shorter words.
+    Messages of failed tests are shown as the tests have them. They are for you: a model that is trained or scored on
+    these problems must not read them.
 
     Exit code 0: all passed; 1: some failed; 2: bad usage or input; 3: an internal error.
     """

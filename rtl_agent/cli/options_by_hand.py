@@ -14,8 +14,8 @@ Only = Annotated[
     typer.Option(
         "-k",
         metavar="TEST",
-        help="Judge only tests with TEST in their names (case does not matter, `*` is anything; can be repeated): of "
-        "pytest's names first, and where none has it, of cocotb's. Not a full grade, and never cached as one.",
+        help="Judge only tests with TEST in their names; `*` stands for anything, case does not matter. pytest's names "
+        "are looked at first, then cocotb's. The grade is partial, and not cached. Can be repeated.",
     ),
 ]
 Verbose = Annotated[
@@ -23,8 +23,8 @@ Verbose = Annotated[
     typer.Option(
         "-v",
         "--verbose",
-        help="Show what the compiler, the simulator and pytest print, too. The tests' own messages and code are in it: "
-        "for you, not for a model that is scored.",
+        help="Also show what the compiler, the simulator and pytest print. It quotes the tests: it is for you, not for "
+        "a model that is trained or scored on them.",
     ),
 ]
 

@@ -24,9 +24,9 @@ def rerun(
     verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run again, in the sandbox, the tests that failed, with the seed of the grade; say whether they end as they did.
+    """Run the tests that failed again, in the sandbox and with the seed of the grade, and say which ones end otherwise.
 
-    Files in code/ and harness/ may be changed before. Exit code 0: what ran has passed; 1: something failed; 2: bad
+    You may change the files in code/ and harness/ before. Exit code 0: all that ran passed; 1: some failed; 2: bad
     usage or input; 3: an internal error.
     """
     if only and everything:

@@ -22,18 +22,16 @@ _TESTS_ARE_HERE = (
 
 
 def unpack(
-    identifier: Annotated[str, typer.Argument(metavar="ID")],
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Where to; new or empty.")],
+    identifier: Annotated[str, typer.Argument(metavar="ID", help="The problem.")],
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Where to write it: a new or empty directory.")],
     source: Source = "bundled",
     harness: Annotated[
         bool,
-        typer.Option(
-            "--harness", help="The tests as well, to read. Whoever has read them cannot be scored on this problem."
-        ),
+        typer.Option("--harness", help="Write the tests, too. Whoever has read them cannot be scored on this problem."),
     ] = False,
     skip_bad: SkipBad = False,
 ) -> None:
-    """Write one problem as a workspace: specification, given files, and a run.sh that grades your design."""
+    """Write a problem as a workspace: specification, given files, and a run.sh that grades your design."""
     problem = console.chosen(source, Selection(ids=[identifier]), skip_bad=skip_bad)[0]
     ensure_new(directory)
     files, task = workspace_of(problem, harness=harness)

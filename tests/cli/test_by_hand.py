@@ -98,7 +98,7 @@ def test_a_design_that_was_mended_passes_and_the_difference_is_said(
 
 
 def test_a_folder_that_was_not_kept_is_said(tmp_path: Path) -> None:
-    with pytest.raises(NotKept, match="has no grade.json: name a folder that `grade --keep` wrote"):
+    with pytest.raises(NotKept, match=r"has no grade\.json: name a folder that `grade --keep` wrote"):
         read_kept(tmp_path)
 
 

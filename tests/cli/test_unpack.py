@@ -13,7 +13,6 @@ from rtl_agent.cli.problems import app
 from rtl_agent.cli.unpack import workspace_of
 from rtl_agent.problems import NoSuchProblems, Problem, as_record, load_problems
 
-
 CRC = "rtl_crc_0001"  # agentic, with a given file and a specification of its own
 
 
