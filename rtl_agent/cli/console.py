@@ -103,7 +103,9 @@ HowRead = Annotated[
     Extraction,
     typer.Option("--extraction", help="How a reply is read: forgiving, or cvdp (the first block, as its runner does)."),
 ]
-Timeout = Annotated[float, typer.Option("--timeout", metavar="SECONDS", min=1.0, help="For each service of a harness.")]
+Timeout = Annotated[
+    float, typer.Option("--timeout", metavar="SECONDS", min=1.0, help="How long each service of a harness may take.")
+]
 
 
 def chosen(source: str, selection: Selection, *, skip_bad: bool) -> list[Problem]:

@@ -91,8 +91,8 @@ def grade(
         typer.Option(
             "--keep",
             metavar="DIR",
-            help="Write each answer, as it was judged, and the tests into DIR (new or empty), with a run.sh that runs what "
-            "failed again: in the sandbox, with the seed of the grade.",
+            help="Write each answer, as it was judged, and the tests into DIR (new or empty), with a run.sh that runs "
+            "what failed again: in the sandbox, with the seed of the grade.",
         ),
     ] = None,
     junit: Annotated[
@@ -106,7 +106,8 @@ def grade(
     Messages of failed tests are shown as the tests have them. They are for you: a model that is trained or scored on
     these problems must not read them.
 
-    Exit code 0: all passed; 1: some failed; 2: bad usage or input; 3: an internal error.
+    Exit code 0: all passed (with -k: all tests that were chosen); 1: some failed; 2: bad usage or input; 3: an internal
+    error.
     """
     if sum((response is not None, files is not None, reference)) != 1:
         raise typer.BadParameter("give one of --response FILE, --files DIR and --reference")

@@ -32,7 +32,8 @@ def as_junit(graded: Sequence[tuple[str, Grade]]) -> bytes:
         root.set(counted, str(sum(int(suite.get(counted, "0")) for suite in suites)))
     root.set("time", _seconds(sum(grade.timings.get("total", 0.0) for _, grade in graded)))
     root.extend(suites)
-    return b'<?xml version="1.0" encoding="utf-8"?>\n' + ET.tostring(root, encoding="utf-8") + b"\n"
+    written_out: str = ET.tostring(root, encoding="unicode")
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{written_out}\n'.encode()
 
 
 def _suite(label: str, grade: Grade, written: str) -> ET.Element:

@@ -42,7 +42,7 @@ def names_no_test(grade: Grade) -> bool:
     return bool(grade.only) and not grade.tests and grade.outcome is Outcome.INVALID
 
 
-def judged_part(jobs: Sequence[GradingJob], grades: Sequence[Grade]) -> tuple[Sequence[GradingJob], Sequence[Grade]]:
+def judged_part(jobs: Sequence[GradingJob], grades: Sequence[Grade]) -> tuple[list[GradingJob], list[Grade]]:
     """Without those of which -k means no test; CannotGrade where it means none of any."""
     judged = [(job, grade) for job, grade in zip(jobs, grades, strict=True) if not names_no_test(grade)]
     left_out = {
