@@ -2,6 +2,7 @@
 
 from rtl_agent.grading.channel import Channel, Message, open_channel
 from rtl_agent.grading.diagnostics import verilator_diagnostics, yosys_diagnostics
+from rtl_agent.grading.dump import Dump
 from rtl_agent.grading.grade import Diagnostic
 from rtl_agent.grading.harness_python import depends_on_chance, runs_python, uses_pytest
 from rtl_agent.grading.seal import closed_harness
@@ -35,12 +36,22 @@ class ExactPath:
                     return await check_syntax(box, problem, service, submission, env)
 
     async def run(
-        self, problem: Problem, service: Service, submission: Submission, seed: int, *, with_syntax: bool
+        self,
+        problem: Problem,
+        service: Service,
+        submission: Submission,
+        seed: int,
+        *,
+        with_syntax: bool,
+        dump: Dump | None = None,
     ) -> ServiceRun:
-        """Collect the expected tests without the design, put the design in, and let the service judge it."""
+        """Collect the expected tests without the design, put the design in, and let the service judge it.
+
+        With `dump` the simulations' waves are written too, which changes nothing else.
+        """
         with open_channel() as channel:
-            async with open_workspace(self._sandbox, self._toolchain, problem, service, channel) as box:
-                env = service_env(self._toolchain, problem, service, channel, seed)
+            async with open_workspace(self._sandbox, self._toolchain, problem, service, channel, dump) as box:
+                env = service_env(self._toolchain, problem, service, channel, seed) | (dump.env if dump else {})
                 expected = await self._expected_items(box, problem, service, env, channel)
                 await write_targets(box, submission.files)
                 syntax = None
@@ -48,6 +59,8 @@ class ExactPath:
                     async with closed_harness(box, problem, service, (), env):
                         syntax = await check_syntax(box, problem, service, submission, env)
                 done, messages = await self._judge_in(box, problem, service, env, channel)
+                if dump:
+                    await dump.collect(box, messages)
                 verdict, diagnostics = verdict_of(problem, service, submission, expected, messages, done)
                 if not verdict.passed:
                     diagnostics += tuple(await _logged_diagnostics(box))
