@@ -24,6 +24,7 @@ from rtl_agent.cli.console import (
 )
 from rtl_agent.cli.grade_view import coloured, escape, first_reason, print_grade, print_summary
 from rtl_agent.cli.tables import Column, Table
+from rtl_agent.cli.waves import Waves, ensure_no_waves, write_waves
 from rtl_agent.grading import (
     DEFAULT_EXTRACTION,
     Grade,
@@ -81,6 +82,7 @@ def grade(
     ] = SimulationMode.AUTO,
     cache: Annotated[bool, typer.Option(help="Cache grades, so that the same text is not graded twice.")] = True,
     executor: Annotated[str, typer.Option(metavar="NAME", help=f"Where to grade: {', '.join(EXECUTORS)}.")] = "local",
+    waves: Waves = None,
     as_json: AsJson = False,
 ) -> None:
     """Grade answers: one in full, many in a table.
@@ -96,6 +98,7 @@ def grade(
     if executor not in EXECUTORS:
         near = did_you_mean(executor, EXECUTORS)
         raise typer.BadParameter(f"{executor!r} is not one of {', '.join(EXECUTORS)}{near}", param_hint="--executor")
+    ensure_no_waves(waves)
     selection = Selection(ids or (), families or (), categories or (), difficulties or (), kinds or (), (), split)
     problems = console.chosen(source, selection, skip_bad=skip_bad)
     if response is not None:
@@ -107,6 +110,7 @@ def grade(
     with GradeCache(default_cache_path() if cache else None) as kept:
         grader = Grader(weights=weights, jobs=jobs, timeout_seconds=timeout, path=path, cache=kept, executor=executor)
         grades = asyncio.run(grade_all(todo, grader))
+    write_waves(waves, todo, grades, timeout, jobs)
     for warning in dict.fromkeys(fallback_warning(graded.tools) for graded in grades):
         if warning:
             console.say_warning(warning)

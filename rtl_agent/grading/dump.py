@@ -29,14 +29,13 @@ Keep = Callable[[DumpedSimulation, bytes], None]
 class Dump:
     """`choose` says of which simulations the files are wanted, `keep` gets each as it is: no file of a box is trusted.
 
-    Times are in ns: nothing is written before `from_ns`, and nothing after `until_ns` unless that is 0.
+    Nothing is written before `from_ns`.
     """
 
     module: Path  # Toolchain.dump()
     keep: Keep
     choose: Choose = lambda simulations: simulations
     from_ns: float = 0.0
-    until_ns: float = 0.0
     place: str = "/waves"
 
     @property
@@ -50,7 +49,6 @@ class Dump:
             "RTL_AGENT_DUMP_MODULE": _MODULE_INSIDE,
             "RTL_AGENT_DUMP_BYTES": str(FILE_BYTES),
             "RTL_AGENT_DUMP_FROM": repr(self.from_ns),
-            "RTL_AGENT_DUMP_UNTIL": repr(self.until_ns),
         }
 
     async def collect(self, box: Box, messages: Sequence[Message]) -> None:

@@ -51,7 +51,7 @@ class ExactPath:
         """
         with open_channel() as channel:
             async with open_workspace(self._sandbox, self._toolchain, problem, service, channel, dump) as box:
-                env = service_env(self._toolchain, problem, service, channel, seed) | (dump.env if dump else {})
+                env = {**service_env(self._toolchain, problem, service, channel, seed), **(dump.env if dump else {})}
                 expected = await self._expected_items(box, problem, service, env, channel)
                 await write_targets(box, submission.files)
                 syntax = None

@@ -1,4 +1,4 @@
-"""Reads waves in a process of its own, which can be killed: `python -m rtl_agent.waves.reader`, JSON in, JSON out.
+"""Reads waves in a process of its own, which can be killed: JSON in, JSON out.
 
 32 MiB of VCD take seconds of Python, in which a server could not answer, and what is read is hostile.
 """
@@ -30,11 +30,10 @@ def read_in_child(
         "reference_began_ns": reference_began_ns,
     }
     # -P: what lies in the working directory is not imported.
-    argv = [sys.executable, "-P", "-c", f"import sys; sys.path[:0] = [{str(_PACKAGE)!r}]; from {__name__} import main; main()"]
+    program = f"import sys; sys.path[:0] = [{str(_PACKAGE)!r}]; from {__name__} import main; main()"
+    argv = [sys.executable, "-P", "-c", program]
     try:
-        done = subprocess.run(
-            argv, input=json.dumps(asked).encode(), capture_output=True, timeout=SECONDS, check=False
-        )
+        done = subprocess.run(argv, input=json.dumps(asked).encode(), capture_output=True, timeout=SECONDS, check=False)
     except subprocess.TimeoutExpired:
         raise VcdError(f"the waves could not be read within {SECONDS} s") from None
     if done.returncode:

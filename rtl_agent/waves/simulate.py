@@ -1,11 +1,10 @@
 """A service of a problem's harness once more, with the seed of the grade and with waves.
 
-The exact path in a box of its own, under the limits of a grade. A warm simulator takes the same seeds and gives the same
-verdict, so it does not matter which path the grade took; where the tests end otherwise all the same, that is said.
+The exact path in a box of its own, under the limits of a grade. A warm simulator takes the same seeds and gives the
+same verdict, so it does not matter which path the grade took; where tests end otherwise all the same, that is said.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from rtl_agent.grading import Grade, Submission, TestResult
 from rtl_agent.grading.dump import Choose, Dump, DumpedSimulation, Keep
@@ -23,14 +22,6 @@ class NoWaves(Exception):
     """There are no waves to be had here. The message says why, in a sentence."""
 
 
-@dataclass(frozen=True)
-class Interval:
-    """Of simulated time, in ns; the end is open where `until` is 0."""
-
-    start: float = 0.0
-    until: float = 0.0
-
-
 class WaveSimulator:
     """Simulates again. ToolMissing where the module that writes waves cannot be built."""
 
@@ -46,11 +37,11 @@ class WaveSimulator:
         seed: int,
         keep: Keep,
         choose: Choose = lambda simulations: simulations,
-        interval: Interval = Interval(),  # noqa: B008 - frozen
+        from_ns: float = 0.0,
     ) -> Sequence[TestResult]:
         """The tests as they ended this time. `seed` is the grade's; `keep` gets the VCD of each chosen simulation."""
         number = problem.harness.services.index(service)
-        dump = Dump(self._module, keep, choose, interval.start, interval.until)
+        dump = Dump(self._module, keep, choose, from_ns)
         own = service_seed(seed, number)
         run = await self._exact.run(problem, service, submission, own, with_syntax=False, dump=dump)
         return run.verdict.tests

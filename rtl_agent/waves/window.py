@@ -22,11 +22,12 @@ _CLOCKS = ("clk", "clock", "ck", "aclk", "pclk", "hclk", "i_clk", "clk_i", "clk_
 
 @dataclass(frozen=True)
 class Failure:
-    """What the grade knows of a failed test, times in ns; `began` is when the test before it in its simulation ended."""
+    """What the grade knows of a test, times in ns; `began` is when the test before it in its simulation ended."""
 
     time_ns: float | None
     message: str | None
     began_ns: float = 0.0
+    failed: bool = True
 
 
 @dataclass
@@ -77,17 +78,16 @@ def read_windows(
         "timescale": own.vcd.unit,
         "from": start,
         "to": end,
-        "fail_time": fail if start <= fail <= end else None,
+        "fail_time": fail if failure.failed and start <= fail <= end else None,
         "differs_at": differs,
         "failing_signal": f"{own.top}.{signal}" if signal else None,
         "expected": told.expected,
         "got": told.got,
     }
-    found = {"candidate": {**common, **_shown(own, candidate, start, end, 0)}, "reference": None}
-    found["candidate"]["notes"] = [*notes, *found["candidate"]["notes"]]
-    if other and reference:
-        found["reference"] = {**common, **_shown(other, reference, start, end, shift)}
-    return found
+    mine = {**common, **_shown(own, candidate, start, end, 0)}
+    mine["notes"] = [*notes, *mine["notes"]]
+    its = {**common, **_shown(other, reference, start, end, shift)} if other and reference else None
+    return {"candidate": mine, "reference": its}
 
 
 def _trace(path: Path) -> Trace:
@@ -130,8 +130,8 @@ def _widened(bits: str, signal: Signal) -> str:
 def _first_difference(own: Trace, other: Trace, shift: int, began: int) -> tuple[int | None, list[str]]:
     """The first time at which a port differs, and which ones do then.
 
-    Bits that the reference leaves open (x, z) may be anything. A bit that only the candidate leaves open counts once the
-    port has had a value, or there is no other difference: before a reset designs differ in what they have not set.
+    Bits that the reference leaves open (x, z) may be anything. A bit that only the candidate leaves open counts once
+    the port has had a value, or there is no other difference: before a reset designs differ in what is not set yet.
     """
     firsts: dict[str, int] = {}
     opens: dict[str, int] = {}
@@ -242,8 +242,11 @@ def _shown(trace: Trace, path: Path, start: int, end: int, shift: int) -> dict[s
                 "changes": [[max(start, time + shift), value] for time, value in found],
             }
         )
+    ticks = 10**6 / vcd.fs
     return {
         "signals": shown,
+        "end_ns": trace.end / ticks,
+        "complete": vcd.complete and "cut at its largest size" not in vcd.notes,
         "truncated": len(shown) < len(vcd.signals) or start > 0 or end < trace.end + shift,
         "notes": [*vcd.notes],
     }

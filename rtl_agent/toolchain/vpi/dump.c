@@ -32,7 +32,7 @@ static Scope scopes[MOST_SCOPES];
 static int signal_count, scope_count;
 static const char *left_out; /* of what there was too much */
 static FILE *out;
-static unsigned long long written, most, from, until;
+static unsigned long long written, most, from;
 static Signal *changed;
 static int waiting, begun, full;
 
@@ -203,11 +203,6 @@ static PLI_INT32 at_end_of_step(p_cb_data cause)
     waiting = 0;
     if (full)
         return 0;
-    if (until && time > until) {
-        fputs("$comment rtl-agent cut after the time that was asked for $end\n", out);
-        stop();
-        return 0;
-    }
     int all = !begun && time >= from;
     if (begun || all)
         count(fprintf(out, "#%llu\n", time));
@@ -301,7 +296,6 @@ static PLI_INT32 at_end_of_compile(p_cb_data cause)
 {
     (void)cause;
     from = ticks("RTL_AGENT_DUMP_FROM");
-    until = ticks("RTL_AGENT_DUMP_UNTIL");
     return 0;
 }
 
