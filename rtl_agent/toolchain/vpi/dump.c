@@ -30,7 +30,7 @@ typedef struct {
 static Signal signals[MOST_SIGNALS];
 static Scope scopes[MOST_SCOPES];
 static int signal_count, scope_count;
-static const char *left_out; /* of what there was too much */
+static int too_many_signals, too_many_scopes, too_many_bits;
 static FILE *out;
 static unsigned long long written, most, from;
 static Signal *changed;
@@ -84,11 +84,11 @@ static void add_signals(Scope *scope)
             if (type == vpiNamedEvent || type == vpiMemory || type == vpiNetArray || vpi_get(vpiAutomatic, item))
                 continue;
             if (type != vpiRealVar && (bits < 1 || bits > MOST_BITS)) {
-                left_out = bits < 1 ? left_out : "bits";
+                too_many_bits |= bits > 0;
                 continue;
             }
             if (signal_count == MOST_SIGNALS) {
-                left_out = "signals";
+                too_many_signals = 1;
                 vpi_free_object(all);
                 break;
             }
@@ -108,7 +108,7 @@ static void add_signals(Scope *scope)
 static void add_scope(vpiHandle item, int depth)
 {
     if (depth > MOST_DEPTH || scope_count == MOST_SCOPES) {
-        left_out = "scopes";
+        too_many_scopes = 1;
         return;
     }
     Scope *scope = &scopes[scope_count++];
@@ -126,7 +126,7 @@ static void add_children(int number)
         if (kind == vpiTask || kind == vpiFunction)
             continue;
         if (scope_count == MOST_SCOPES) {
-            left_out = "scopes";
+            too_many_scopes = 1;
             vpi_free_object(all);
             break;
         }
@@ -172,8 +172,10 @@ static void write_header(void)
         write_ports(scopes[0].item);
     for (int at = 0; at < scope_count && scopes[at].depth == 0 && !full; at++)
         write_scope(&scopes[at]);
-    if (left_out)
-        count(fprintf(out, "$comment rtl-agent left out %s $end\n", left_out));
+    const char *left_out[] = {too_many_signals ? "signals" : "", too_many_scopes ? "scopes" : "", too_many_bits ? "bits" : ""};
+    for (int at = 0; at < 3; at++)
+        if (*left_out[at])
+            count(fprintf(out, "$comment rtl-agent left out %s $end\n", left_out[at]));
     count(fprintf(out, "$enddefinitions $end\n"));
 }
 
