@@ -1,4 +1,4 @@
-"""Waves over HTTP: made on demand while others are answered, kept, downloaded by a safe name; or a sentence says why not."""
+"""Waves over HTTP: made on demand while others are answered, kept, downloaded by a safe name, refused in a sentence."""
 
 import json
 import threading
@@ -14,7 +14,7 @@ import pytest
 from rtl_agent.grading import Grade, SyncGrader, submit
 from rtl_agent.problems import Problem, load_near_misses, load_problems
 from rtl_agent.runs import RunWriter
-from rtl_agent.toolchain import ToolMissing
+from rtl_agent.toolchain import ToolMissing, find_toolchain
 from rtl_agent.view import Library, Viewer
 from rtl_agent.view import waves as view_waves
 from rtl_agent.view.problem_of_run import find_problem
@@ -172,9 +172,9 @@ def test_the_oldest_waves_go_when_there_are_too_many(tmp_path: Path) -> None:
     for number in range(4):
         with store.making(f"key{number}") as folder:
             (folder / "waves.json").write_text("x" * 1000)
-        assert store.get("key0") is not None or number > 1
-        time.sleep(0.02)
-    assert [store.get(f"key{number}") is not None for number in range(4)] == [False, False, True, True]
+        time.sleep(0.02)  # times of files are the order
+        assert store.get("key0") is not None  # used last, and so never the oldest
+    assert [store.get(f"key{number}") is not None for number in range(4)] == [True, False, False, True]
     with pytest.raises(ZeroDivisionError), store.making("broken"):
         1 / 0  # noqa: B018
     assert store.get("broken") is None
@@ -182,7 +182,7 @@ def test_the_oldest_waves_go_when_there_are_too_many(tmp_path: Path) -> None:
 
 
 def test_other_tools_than_the_grades_are_said(problem: Problem, answer: Mapping[str, str], grade: Grade) -> None:
-    toolchain = view_waves.find_toolchain()
+    toolchain = find_toolchain()
     before = replace(grade, tools={**grade.tools, "iverilog": "7.0"}, seed=5)
     said = view_waves._unlike(problem, submit(problem, answer), before, toolchain)
     assert said[0] == "the problem, or what is read as the answer, is not as it was for the grade"
