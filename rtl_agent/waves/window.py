@@ -67,7 +67,7 @@ def read_windows(
             notes.append(f"the test began at another time with the reference: its waves are moved by {shift} ticks")
     fail = own.end if failure.time_ns is None else round(failure.time_ns * ticks)
     began = round(failure.began_ns * ticks)
-    differs, differing = _first_difference(own, other, shift, began) if other else (None, [])
+    differs, differing = _first_difference(own, other, shift, began, fail) if other else (None, [])
     period = _period(own, fail)
     start, end = _window(own, fail, differs, period, notes)
     told = read_message(failure.message, [*own.ports, *_inner_names(own)])
@@ -127,8 +127,8 @@ def _widened(bits: str, signal: Signal) -> str:
     return bits.rjust(signal.width, bits[0] if bits[0] in "xz" else "0")
 
 
-def _first_difference(own: Trace, other: Trace, shift: int, began: int) -> tuple[int | None, list[str]]:
-    """The first time at which a port differs, and which ones do then.
+def _first_difference(own: Trace, other: Trace, shift: int, began: int, end: int) -> tuple[int | None, list[str]]:
+    """The first time of a test at which a port differs, and which ones do then. After a failure the next test begins.
 
     Bits that the reference leaves open (x, z) may be anything. A bit that only the candidate leaves open counts once
     the port has had a value, or there is no other difference: before a reset designs differ in what is not set yet.
@@ -143,6 +143,8 @@ def _first_difference(own: Trace, other: Trace, shift: int, began: int) -> tuple
             known = known or not ("x" in mine or "z" in mine)
             if time < began:
                 continue
+            if time > end:
+                break
             kind = _difference(mine, its)
             if kind and (kind == "value" or known):
                 firsts[name] = time

@@ -89,6 +89,13 @@ def test_what_earlier_tests_did_is_not_compared(tmp_path: Path) -> None:
     assert both(read_windows(own, Failure(300.0, None, began_ns=160.0), ref, 160.0))[0]["differs_at"] == 255
 
 
+def test_what_later_tests_do_is_not_compared(tmp_path: Path) -> None:
+    own = write(tmp_path / "own.vcd", counting(50, wrong_at=20))
+    ref = write(tmp_path / "ref.vcd", counting(50))
+    assert both(read_windows(own, Failure(204.0, None), ref))[0]["differs_at"] is None
+    assert both(read_windows(own, Failure(205.0, None), ref))[0]["differs_at"] == 205
+
+
 def test_a_reference_whose_test_began_later_is_moved(tmp_path: Path) -> None:
     own = write(tmp_path / "own.vcd", counting(30, wrong_at=12))
     ref = write(tmp_path / "ref.vcd", counting(30), shift=70)

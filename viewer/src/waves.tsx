@@ -60,10 +60,12 @@ function lanesOf(candidate: Waves, reference: Waves | null): Lane[] {
   const failing = candidate.failing_signal;
   const isFailing = (name: string): boolean => failing !== null && (name === failing || last(name) === last(failing));
   const rank = (signal: Signal): number => (isFailing(signal.name) ? -1 : ORDER[signal.direction] ?? 2);
+  // After a failure the next test begins, with each design at another time.
+  const end = candidate.fail_time === null ? candidate.to : Math.min(candidate.to, candidate.fail_time + 1);
   const out: Lane[] = [];
   for (const signal of [...candidate.signals].sort((a, b) => rank(a) - rank(b))) {
     const other = others.get(signal.name);
-    const differs = other ? differences(signal, other, candidate.from, candidate.to) : [];
+    const differs = other ? differences(signal, other, candidate.from, end) : [];
     const tag = !reference ? "" : !other ? "candidate only" : differs.length > 0 ? "candidate" : "both";
     out.push({ key: signal.name, name: signal.name, tag, signal, failing: isFailing(signal.name), differs });
     if (other && differs.length > 0) out.push({ key: `${signal.name} reference`, name: signal.name, tag: "reference", signal: other, failing: false, differs });
