@@ -28,6 +28,7 @@ from rtl_agent.cli.keep import keep as keep_all
 from rtl_agent.cli.new_workspace import ensure_new
 from rtl_agent.cli.options_by_hand import Only, Verbose, judged_part, patterns
 from rtl_agent.cli.tables import Column, Table
+from rtl_agent.cli.waves import Waves, ensure_no_waves, write_waves
 from rtl_agent.grading import (
     DEFAULT_EXTRACTION,
     Grade,
@@ -99,6 +100,7 @@ def grade(
         Path | None, typer.Option("--junit", metavar="FILE", help="Write the results as JUnit XML, for a CI server.")
     ] = None,
     verbose: Verbose = False,
+    waves: Waves = None,
     as_json: AsJson = False,
 ) -> None:
     """Grade answers: one in full, many in a table.
@@ -121,6 +123,9 @@ def grade(
     if keep is not None:
         ensure_new(keep)
     asked = patterns(only)
+    if asked and waves is not None:
+        raise typer.BadParameter("the waves of a service are those of all its tests: leave -k out", param_hint="--waves")
+    ensure_no_waves(waves)
     selection = Selection(ids or (), families or (), categories or (), difficulties or (), kinds or (), (), split)
     problems = console.chosen(source, selection, skip_bad=skip_bad)
     if response is not None:
@@ -133,6 +138,7 @@ def grade(
         grader = Grader(weights=weights, jobs=jobs, timeout_seconds=timeout, path=path, cache=kept, executor=executor)
         grades = asyncio.run(grade_all(todo, grader, only=asked, output=verbose))
     todo, grades = judged_part(todo, grades)
+    write_waves(waves, todo, grades, timeout, jobs)
     for warning in dict.fromkeys(fallback_warning(graded.tools) for graded in grades):
         if warning:
             console.say_warning(warning)

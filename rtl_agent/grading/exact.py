@@ -2,6 +2,7 @@
 
 from rtl_agent.grading.channel import Channel, Message, open_channel
 from rtl_agent.grading.diagnostics import verilator_diagnostics, yosys_diagnostics
+from rtl_agent.grading.dump import Dump
 from rtl_agent.grading.grade import Diagnostic
 from rtl_agent.grading.harness_python import depends_on_chance, runs_python, uses_pytest
 from rtl_agent.grading.partial import ONLY
@@ -44,14 +45,16 @@ class ExactPath:
         *,
         with_syntax: bool,
         output: bool = False,
+        dump: Dump | None = None,
     ) -> ServiceRun:
         """Collect the expected tests without the design, put the design in, and let the service judge it.
 
-        With `output` pytest shows what passing tests printed as well, and most of it is kept.
+        With `output` pytest shows what passing tests printed as well, and most of it is kept. With `dump` the
+        simulations' waves are written too, which changes nothing else.
         """
         with open_channel() as channel:
-            async with open_workspace(self._sandbox, self._toolchain, problem, service, channel) as box:
-                env = service_env(self._toolchain, problem, service, channel, seed)
+            async with open_workspace(self._sandbox, self._toolchain, problem, service, channel, dump) as box:
+                env = {**service_env(self._toolchain, problem, service, channel, seed), **(dump.env if dump else {})}
                 if output:
                     env["PYTEST_ADDOPTS"] = f"{env.get('PYTEST_ADDOPTS', '')} -rA".strip()
                 expected = await self._expected_items(box, problem, service, env, channel)
@@ -61,6 +64,8 @@ class ExactPath:
                     async with closed_harness(box, problem, service, (), env):
                         syntax = await check_syntax(box, problem, service, submission, env)
                 done, messages = await self._judge_in(box, problem, service, env, channel)
+                if dump:
+                    await dump.collect(box, messages)
                 verdict, diagnostics = verdict_of(problem, service, submission, expected, messages, done)
                 if not verdict.passed:
                     diagnostics += tuple(await _logged_diagnostics(box))
