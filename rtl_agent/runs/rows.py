@@ -83,7 +83,7 @@ def row_of(data: Mapping[str, Any], place: LinePlace) -> RolloutRow:
     tests = [test for test in _list(grade.get("tests")) if isinstance(test, Mapping) and test] if graded else []
     reasons = _list(grade.get("reasons")) if graded else []
     lost = (_text(data["lost"]) or LOST) if data.get("lost") else ""
-    kl = [one for one in _list(data.get("reverse_kl")) if _is_number(one)]
+    kl = _numbers(data.get("reverse_kl"))
     return RolloutRow(
         kind=place.kind,
         problem=(_text(data.get("problem_id")) or _text(grade.get("problem_id")) or NO_PROBLEM)[:NAME_LETTERS],
@@ -163,6 +163,14 @@ def _reward(data: Mapping[str, Any], grade: Mapping[str, Any]) -> float | None:
 def _rounded(value: float) -> float:
     """Six digits: the rest of them is half of an index."""
     return float(f"{value:.6g}")
+
+
+def _numbers(values: Any) -> list[float]:
+    """The numbers in a list; thousands of floats are looked at one by one only where one of them is none."""
+    listed = values if isinstance(values, list) else _list(values)
+    if set(map(type, listed)) == {float} and abs(sum(listed)) < LARGEST and -LARGEST < min(listed):
+        return listed
+    return [one for one in listed if _is_number(one)]
 
 
 def _is_number(value: Any) -> bool:

@@ -5,11 +5,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from rtl_agent.grading import DEFAULT_EXTRACTION
 from rtl_agent.runs.episode import Episode
 from rtl_agent.runs.rows import RolloutRow
 
 Command = dict[str, str]
 COEFFICIENTS = {"format_coef": "format", "interface_coef": "interface", "syntax_coef": "syntax", "test_coef": "tests"}
+USUAL_TIMEOUT = 120.0  # of `grade`, and of every episode
 RULES = (("kind", "env"), ("level", "level"), ("system", "system"), ("max_tokens", "max-tokens"))
 
 
@@ -18,6 +20,10 @@ def commands(
 ) -> list[Command]:
     """`config` is of the run, or an evaluation's settings; `source` names problems among which the rollout's is."""
     found = []
+    if (
+        source is None or source.startswith("-") or episode.problem_id.startswith("-")
+    ):  # it would be taken for an option
+        source = None
     if source is not None and (episode.text or episode.files):
         found.append(_grade(file, row, episode, source, config))
     if source is not None:
@@ -32,21 +38,21 @@ def _grade(file: Path, row: RolloutRow, episode: Episode, source: str, config: M
     """An answer is a text, which is read as it was then; an agent's files are graded as they are."""
     answer = ["rtl-agent", "runs", "answer", _path(file), str(row.line + 1)]
     rules = _rules(episode, config)
-    grade = ["rtl-agent", "grade", f"--id={episode.problem_id}"]
+    grade = ["rtl-agent", "grade", source, f"--id={episode.problem_id}"]
     if reward := _reward(config):
         grade.append(f"--reward={reward}")
-    if timeout := _number(rules.get("timeout_seconds")):
+    if (timeout := _number(rules.get("timeout_seconds"))) and timeout != USUAL_TIMEOUT:
         grade.append(f"--timeout={timeout:g}")
     about = "grade this answer again: the same text gets the same seed, and so the same grade"
     if episode.files:
-        return _command(about, answer, " > answer.jsonl && ", [*grade, "--response=answer.jsonl", "--", source])
-    if extraction := _text(rules.get("extraction")):
+        return _command(about, answer, " > answer.jsonl && ", [*grade, "--response=answer.jsonl"])
+    if (extraction := _text(rules.get("extraction"))) and extraction != DEFAULT_EXTRACTION:
         grade.append(f"--extraction={extraction}")
-    return _command(about, answer, " | ", [*grade, "--response=-", "--", source])
+    return _command(about, answer, " | ", [*grade, "--response=-"])
 
 
 def _play(place: Path, episode: Episode, source: str, config: Mapping[str, Any]) -> Command | None:
-    words = ["rtl-agent", "play", f"--problems={source}"]
+    words = ["rtl-agent", "play", episode.problem_id, f"--problems={source}"]
     if place.is_dir():
         about = "ask the run's last checkpoint the same problem: another answer, unless the weights are the same"
         words += [f"--model={_path(place)}", "--checkpoint=last"]
@@ -63,9 +69,11 @@ def _play(place: Path, episode: Episode, source: str, config: Mapping[str, Any])
         words += [f"--seed={seed}"] if type(seed) is int else []
     rules = _rules(episode, config)
     words += [
-        f"--{flag}={rules[name]}" for name, flag in RULES if isinstance(rules.get(name), str | int) and rules[name]
+        f"--{flag}={rules[name]}"
+        for name, flag in RULES
+        if isinstance(rules.get(name), str | int) and rules[name] not in ("", "single")
     ]
-    return _command(about, [*words, "--", episode.problem_id])
+    return _command(about, words)
 
 
 def _rules(episode: Episode, config: Mapping[str, Any]) -> Mapping[str, Any]:

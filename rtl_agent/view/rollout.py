@@ -39,6 +39,8 @@ def rollout(of: Context, number: int, pieces: Pieces) -> dict[str, Any]:
     asked = next((message.content for message in reversed(episode.messages) if message.role == "user"), "")
     grade = episode.grade
     category, difficulty = table.label(row)
+    if of.found is not None:
+        category, difficulty = category or of.found[1].category, difficulty or of.found[1].difficulty
     shown = {
         "row": number,
         "kind": row.kind,

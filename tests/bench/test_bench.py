@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rtl_agent.bench import backend, grader, parts, real, soak, throughput
+from rtl_agent.bench import backend, grader, parts, real, soak, throughput, view
 from rtl_agent.bench.cold import Cold
 from rtl_agent.bench.document import SECTIONS, write_section
 from rtl_agent.bench.meter import Meter, belongings
@@ -132,6 +132,15 @@ def test_what_is_left_behind_is_seen(tmp_path: Path) -> None:
         child.kill()
     assert (left["processes"], left["open_files"]) == (1, 1)
     assert belongings().more_than(before)["processes"] == 0
+
+
+def test_the_viewer_is_measured_over_runs_of_both_sizes(tmp_path: Path) -> None:
+    results = view.measure(tmp_path, 40)
+    assert [one.size for one in results] == list(view.SIZES)
+    assert all(one.searched == 40 and one.memory_mib > 10 for one in results)
+    assert results[0].bytes < results[1].bytes
+    assert len(view.view_table(results).rows[0]) == 3
+    assert not list(tmp_path.rglob("*.jsonl.new"))
 
 
 def test_sections_are_replaced_one_by_one(tmp_path: Path) -> None:
