@@ -1,6 +1,7 @@
 """The reader of run directories: finished runs, runs that are still going, and tinker-cookbook's."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -158,16 +159,13 @@ def list_runs(root: str | Path) -> list[Path]:
         return [root]
     try:
         children = [child for child in root.iterdir() if child.is_dir()]
-        found = [child for child in children if looks_like_run(child)]
-        found += [
-            grandchild
-            for child in children
-            if child not in found
-            for grandchild in child.iterdir()
-            if grandchild.is_dir() and looks_like_run(grandchild)
-        ]
     except OSError as error:
         raise cannot("list", root, error) from error
+    found = [child for child in children if looks_like_run(child)]
+    for child in children:
+        if child not in found:
+            with suppress(OSError):  # a folder of somebody else hides no run beside it
+                found += [one for one in child.iterdir() if one.is_dir() and looks_like_run(one)]
     return sorted(found, key=lambda run: (-_last_written(run), run.name))
 
 

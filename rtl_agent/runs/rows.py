@@ -168,7 +168,7 @@ def _rounded(value: float) -> float:
 def _numbers(values: Any) -> list[float]:
     """The numbers in a list; thousands of floats are looked at one by one only where one of them is none."""
     listed = values if isinstance(values, list) else _list(values)
-    if set(map(type, listed)) == {float} and abs(sum(listed)) < LARGEST and -LARGEST < min(listed):
+    if set(map(type, listed)) == {float} and abs(sum(listed)) < LARGEST and min(listed) > -LARGEST:
         return listed
     return [one for one in listed if _is_number(one)]
 
