@@ -15,6 +15,7 @@ import pytest
 from rtl_agent.runs.directory import rollout_path
 from rtl_agent.view import Library, Viewer
 from rtl_agent.view import server as serving
+from rtl_agent.view.data import as_json
 from tests.report.example_run import write_run
 from tests.view.test_server import HOSTILE, ask, data
 
@@ -71,9 +72,9 @@ def test_any_value_in_any_field(viewer: Viewer, runs: Path) -> None:
     of = library.opened("one")
     assert len(of.table.rows) > len(records) - len(VALUES)
     for row in range(len(of.table.rows)):
-        serving.as_json(library.rollout(of, row))
+        as_json(library.rollout(of, row))
     for group in range(len(of.table.groups)):
-        serving.as_json(library.answer(f"runs/one/groups/{group}", {}))
+        as_json(library.answer(f"runs/one/groups/{group}", {}))
     assert everything_but_rollouts(viewer)
 
 
@@ -137,7 +138,10 @@ def test_large_answers_are_packed_for_who_takes_it(viewer: Viewer) -> None:
 
 
 def test_an_answer_can_be_had_as_a_file(viewer: Viewer, runs: Path) -> None:
-    lines = [{"problem_id": "p", "text": f"<b>{HOSTILE[:20]}"}, {"problem_id": "p", "files": {"a.sv": "module a;"}}]
+    lines: list[dict[str, Any]] = [
+        {"problem_id": "p", "text": f"<b>{HOSTILE[:20]}"},
+        {"problem_id": "p", "files": {"a.sv": "module a;"}},
+    ]
     rollout_path(runs / "one", "step", 1).write_text("".join(json.dumps(one) + "\n" for one in lines))
     first = data(viewer, "runs/one/index")["count"] - 2
     status, headers, body = ask(viewer, f"/api/runs/one/rollouts/{first}/answer")

@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -128,7 +129,7 @@ def test_a_folder_of_rollouts_that_leads_elsewhere_is_not_read(run: Path, tmp_pa
     assert opened(run)[0].rows == ()
 
 
-def texts(tmp_path: Path, *records: dict[str, object]) -> Table:
+def texts(tmp_path: Path, *records: Mapping[str, object]) -> Table:
     rollout_path(tmp_path, "step", 0).parent.mkdir()
     rollout_path(tmp_path, "step", 0).write_text("".join(json.dumps(one) + "\n" for one in records))
     return Rows(tmp_path).table()
