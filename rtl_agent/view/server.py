@@ -140,6 +140,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(303, b"", "text/plain", {"Location": "/"})
         elif path in STATIC:
             self._send(200, static_file(path), STATIC[path])
+        elif self.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
+            self._error(403, "Another site's page cannot ask for anything here.")  # it could not read, but keep us busy
         elif path.startswith("api/"):
             self._answer(path.removeprefix("api/"), query)
         else:

@@ -150,6 +150,8 @@ def test_another_name_or_another_sites_page_is_refused(viewer: Viewer) -> None:
     assert ask(viewer, "/api/runs", Host="evil.example")[0] == 403
     assert ask(viewer, "/api/runs", Host=f"evil.example:{port}")[0] == 403
     assert ask(viewer, "/api/runs", Origin="http://evil.example")[0] == 403
+    assert ask(viewer, "/api/runs", **{"Sec-Fetch-Site": "cross-site"})[0] == 403
+    assert ask(viewer, "/", **{"Sec-Fetch-Site": "cross-site"})[0] == 200, "a link to the page may be anywhere"
     assert ask(viewer, "/api/runs", Host=f"localhost:{port}", Origin=f"http://localhost:{port}")[0] == 200
 
 
