@@ -84,7 +84,8 @@ def write_section(name: str, command: str, where: str, tables: Sequence[Table], 
             parts.append("\n".join(f"* {sentence}" for sentence in table.words))
     sections[name] = "\n\n".join(parts)
     whole = [_HEAD.strip(), *(_marked(each, sections[each]) for each in SECTIONS if each in sections)]
-    place.write_text("\n\n".join(whole) + "\n")
+    after = old.rpartition("<!-- end of ")[2].partition("-->")[2].strip()  # what a person wrote below the tables
+    place.write_text("\n\n".join([*whole, *([after] if after else [])]) + "\n")
 
 
 def _marked(name: str, text: str) -> str:

@@ -148,6 +148,9 @@ def test_sections_are_replaced_one_by_one(tmp_path: Path) -> None:
     for name, value in (("soak", "1"), ("grader", "2"), ("soak", "3")):
         write_section(name, f"rtl-agent bench {name}", "Here.", [Table(("a", "b"), [("x", value)])], place)
     text = place.read_text()
+    place.write_text(f"{text}\nWhat the tables mean.\n")
+    write_section("view", "rtl-agent bench view", "Here.", [Table(("a", "b"), [("x", "4")])], place)
+    assert place.read_text().endswith("<!-- end of view -->\n\nWhat the tables mean.\n")
     assert "| x | 2 |" in text
     assert "| x | 3 |" in text
     assert "| x | 1 |" not in text
