@@ -8,10 +8,12 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-CARD = "rtl_agent.json"
+OWN = "rtl-agent/"  # before the names of the small models that come with the package
+CARD, TOKENIZER = "rtl_agent.json", "tokenizer.json"
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 
 
@@ -52,6 +54,16 @@ def imported_directory(name: str) -> Path | None:
     except ValueError:
         return None
     return directory if (directory / CARD).is_file() else None
+
+
+def tokenizer_folder(name: str) -> Path | None:
+    """Where the tokenizer.json of a model is on this machine: one of our own, one that was fetched, a folder."""
+    if name.startswith(OWN):
+        models = Path(str(files("rtl_agent"))) / "backends" / "models"
+        own = models / name.removeprefix(OWN)
+        return own if (own / TOKENIZER).is_file() else models / "tokenizer"  # which all others share
+    folder = imported_directory(name) or Path(name)
+    return folder if (folder / TOKENIZER).is_file() else None
 
 
 def imported_models() -> list[Path]:

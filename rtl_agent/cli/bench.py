@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import sys
+import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from rtl_agent.bench import backend, document, grader, large_model, parts, real, soak, throughput
+from rtl_agent.bench import backend, document, grader, large_model, parts, real, soak, throughput, view
 from rtl_agent.bench.cold import BaselineFailed
 from rtl_agent.bench.meter import in_a_sentence, machine
 from rtl_agent.bench.report import (
@@ -184,6 +185,29 @@ def backend_command(
             results = backend.measure(names, rounds, on_step=step)
             name, data, table = "backend", [result.to_json() for result in results], backend_table(results)
     _show(name, {"before": before, "after": machine(tools), "results": data}, [table], as_json, write)
+
+
+@app.command("view", short_help="Opening runs in the browser.")
+def view_command(
+    rollouts: Annotated[int, typer.Option(min=1, help="How many rollouts a run has.")] = 10_000,
+    folder: Annotated[
+        Path | None,
+        typer.Option(help="Where the runs are made: 1.6 GB for 10,000 rollouts. [default: temporary files]"),
+    ] = None,
+    as_json: AsJson = False,
+    write: Write = False,
+) -> None:
+    """The server of `rtl-agent view` over runs of many rollouts: opening them, showing one, searching."""
+    _check_place(write)
+    tools = find_toolchain()
+    before = machine(tools)
+    with (
+        tempfile.TemporaryDirectory(dir=folder, prefix="rtl-agent-bench-") as made,
+        console.progress_bar("runs made and measured", 2 * len(view.SIZES)) as progress,
+    ):
+        results = view.measure(Path(made), rollouts, lambda: progress.advance(progress.task_ids[0]))
+    data = {"before": before, "after": machine(tools), "results": [one.to_json() for one in results]}
+    _show("view", data, [view.view_table(results)], as_json, write)
 
 
 def _run(measuring: Any) -> Any:

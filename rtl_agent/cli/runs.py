@@ -1,8 +1,9 @@
 """`rtl-agent runs list | show | compare` for the terminal, `rtl-agent report` for the browser."""
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -29,6 +30,9 @@ from rtl_agent.runs import (
     read_run,
     summarise,
 )
+from rtl_agent.runs.episode import Episode
+from rtl_agent.runs.index import open_regular
+from rtl_agent.runs.rows import record_of
 
 REWARD, PASS_RATE, HELD_OUT = HEADLINE["reward"], HEADLINE["pass rate"], HEADLINE["held-out pass rate"]
 RUNS_FOLDER = Path("runs")
@@ -255,6 +259,27 @@ def _pairs_table(first: str, pairs: Sequence[tuple[str, MetricPair]], title: str
         means, lasts = (pair.a.recent, pair.b.recent), (pair.a.last, pair.b.last)
         table.add(_words(label), *map(_number, means), change, *map(_number, lasts))
     return table
+
+
+@app.command(short_help="Print the answer of one rollout, to be graded again.")
+def answer(
+    rollouts: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A file of rollouts, or the JSONL of an evaluation.")
+    ],
+    line: Annotated[int, typer.Argument(metavar="LINE", min=1, help="Which line of it, counted from 1.")],
+) -> None:
+    """Print one answer as `rtl-agent grade --response` takes it: a text, or a line of JSON with an agent's files.
+
+    rtl-agent runs answer runs/demo/rollouts/step_000003.jsonl 5 | rtl-agent grade bundled --id ID --response -
+    """
+    try:
+        with open_regular(rollouts.resolve()) as file:
+            record = record_of(next(islice(file, line - 1, None), b""), numbers=False)
+    except OSError as error:
+        raise RunError(f"cannot read {rollouts}: {error.strerror or error}") from error
+    if record is None:
+        raise RunError(f"{rollouts} has no rollout in line {line}")
+    sys.stdout.buffer.write(Episode.from_json(record).answer_file[1].encode(errors="replace"))
 
 
 def report(

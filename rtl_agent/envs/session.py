@@ -149,6 +149,8 @@ class Session(ABC):
             end_reason=ended.value,
             files=dict(self.files),
             config=self.config.to_json(),
+            category=self.problem.category,
+            difficulty=self.problem.difficulty,
         )
 
     def _over(self, reason: StrEnum, grade: Grade, results: Sequence[ToolResult] = ()) -> Reply:

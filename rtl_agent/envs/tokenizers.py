@@ -1,15 +1,13 @@
 """A model's tokenizer by the model's name."""
 
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import cast
 
 from tinker_cookbook.tokenizer_utils import Tokenizer, get_tokenizer, is_tokenizer_registered
 
-from rtl_agent.local_models import imported_directory
-
-EMBEDDED = "rtl-agent/"
+from rtl_agent.local_models import OWN as EMBEDDED
+from rtl_agent.local_models import imported_directory, tokenizer_folder
 
 
 class NoTokenizer(Exception):
@@ -42,10 +40,7 @@ def tokenizer_for(model_name: str) -> Tokenizer:
 @cache
 def embedded_tokenizer(model: str) -> Tokenizer:
     """The one beside a model's weights, or else the one that all others share: both are data of the package."""
-    models = Path(str(files("rtl_agent"))) / "backends" / "models"
-    own = models / model
-    folder = own if (own / "tokenizer.json").is_file() else models / "tokenizer"
-    return _from_folder(str(folder))
+    return _from_folder(str(tokenizer_folder(EMBEDDED + model)))
 
 
 @cache

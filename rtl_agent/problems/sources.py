@@ -10,6 +10,7 @@ A source is a function; an installed package adds one with an entry point of the
 `checks.py` has what every source must do.
 """
 
+import fnmatch
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -190,6 +191,32 @@ class Generated:
         if not text.isdecimal():
             raise NoSuchProblems(f"{self._name}: {key}={text} should be a number")
         return int(text)
+
+
+def matches(patterns: str, *names: str) -> bool:
+    """Whether one of these names is among ids, families or globs that are separated by commas; none of them: any is."""
+    wanted = [pattern.strip() for pattern in patterns.split(",") if pattern.strip()]
+    return not wanted or any(fnmatch.fnmatchcase(name, pattern) for name in names for pattern in wanted)
+
+
+def matching_families(generator: ProblemGenerator, patterns: str) -> list[str]:
+    """NoSuchProblems if there are none."""
+    families = [name for name in generator.families if matches(patterns, f"{GENERATED}_{name}", name)]
+    if not families:
+        raise NoSuchProblems(f"problems={patterns}: the families are {', '.join(generator.families)}")
+    return families
+
+
+def emphasised_families(generator: ProblemGenerator, patterns: str, emphasis: str) -> list[str]:
+    """The matching families, one as often as the emphasis on it says, `alu*4,mux*2`; others stay out."""
+    times: dict[str, int] = {}
+    for part in filter(None, map(str.strip, emphasis.split(","))):
+        name, _, count = part.partition("*")
+        if name not in generator.families or not count.isdecimal() or not int(count):
+            wanted = f"FAMILY*TIMES with one of {', '.join(generator.families)}"
+            raise NoSuchProblems(f"emphasis={emphasis}: {part!r} is not {wanted}")
+        times[name] = int(count)
+    return [name for name in matching_families(generator, patterns) for _ in range(times.get(name, 1))]
 
 
 def _in_a_workspace(problem: Problem) -> Problem:

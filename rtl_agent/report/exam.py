@@ -3,7 +3,6 @@
 What is missing, broken or out of range in these files is left out.
 """
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from rtl_agent.report.markup import Markup, counted, cut, join, number, percent, table, tag
+from rtl_agent.runs.files import read_small_json
 
 EXAM, CRITERIA = "exam.json", "criteria.json"
 WHO = {"before": "student before", "after": "student after", "teacher": "teacher"}
 SETS = {"test": "trained families, unseen instances", "new": "families never trained on"}
-_MOST_BYTES = 4 << 20
 _MOST_SETS, _MOST_FAMILIES, _MOST_CRITERIA, _MOST_LETTERS = 8, 200, 50, 300
 
 
@@ -45,7 +44,7 @@ class CheckedCriterion:
 
 def read_exam(run: Path) -> Exam:
     """Empty where there was none."""
-    people = _mapping(_json(run / EXAM))
+    people = _mapping(read_small_json(run / EXAM))
     asked = dict.fromkeys(str(name) for who in WHO for name in _mapping(people.get(who)))
     names = sorted(asked, key=lambda name: [*SETS, name].index(name))[:_MOST_SETS]
     exam: dict[str, dict[str, ExamRates]] = {}
@@ -59,7 +58,7 @@ def read_exam(run: Path) -> Exam:
 
 def read_criteria(run: Path) -> list[CheckedCriterion]:
     """Empty where nobody checked them."""
-    listed = _json(run / CRITERIA)
+    listed = read_small_json(run / CRITERIA)
     lines = [_mapping(line) for line in listed[:_MOST_CRITERIA]] if isinstance(listed, list) else []
     return [
         CheckedCriterion(
@@ -85,16 +84,6 @@ def _answered(ways: Mapping[str, Any]) -> ExamRates | None:
     )
     measured = (answered.greedy, answered.sampled, answered.reward)
     return None if all(value is None for value in measured) and not answered.families else answered
-
-
-def _json(path: Path) -> Any:
-    """None for a file that is missing, broken, or too long to be one of ours."""
-    try:
-        if not path.is_file() or path.stat().st_size > _MOST_BYTES:
-            return None
-        return json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return None
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

@@ -139,7 +139,7 @@ class RunLock:
 def is_locked(run: Path) -> bool:
     """Whether some process is writing this run now."""
     try:
-        descriptor = os.open(run / LOCK, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(run / LOCK, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return False
     try:

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, cast
 
 from rtl_agent.grading import Diagnostic, Grade, Outcome, Reward, Stage, StageName, TestResult
+from rtl_agent.grading.grade import SimulationResult
 from rtl_agent.prompts import Message
 
 
@@ -63,6 +64,8 @@ class Episode:
     end_reason: str = ""  # why an episode of several turns was over
     files: Mapping[str, str] = field(default_factory=dict)  # what an agent left in its workspace to be graded
     config: Mapping[str, Any] = field(default_factory=dict)  # the rules that it was played by: EpisodeConfig.to_json()
+    category: str = ""  # of the problem, as its family is
+    difficulty: str = ""
 
     @property
     def cut_off(self) -> bool:
@@ -76,6 +79,13 @@ class Episode:
     @property
     def passed(self) -> bool:
         return self.is_scored and self.grade is not None and self.grade.outcome is Outcome.PASSED
+
+    @property
+    def answer_file(self) -> tuple[str, str]:
+        """The answer as `rtl-agent grade --response` takes it: the suffix of its file, and what is in it."""
+        if self.files:
+            return ".jsonl", json.dumps({"id": self.problem_id, "files": dict(self.files)}) + "\n"
+        return ".txt", self.text
 
     def with_logprobs(self, logprobs: Sequence[float]) -> "Episode":
         """Those of all turns, one after the other."""
@@ -124,6 +134,8 @@ class Episode:
             end_reason=_text(data.get("end_reason")),
             files={path: text for path, text in _mapping(data.get("files")).items() if isinstance(text, str)},
             config=_mapping(data.get("config")),
+            category=_text(data.get("category")),
+            difficulty=_text(data.get("difficulty")),
         )
 
 
@@ -156,7 +168,7 @@ class RolloutRecord:
         reward = data.get("reward", _mapping(data.get("grade")).get("reward"))
         episode = Episode.from_json(data).without_tokens()
         return RolloutRecord(
-            step=int(_number(data.get("step")) or 0),
+            step=_whole(data.get("step")),
             episode=episode,
             grade=episode.grade,
             reward=_number(reward.get("total") if isinstance(reward, Mapping) else reward),
@@ -165,14 +177,7 @@ class RolloutRecord:
 
 
 def read_grade(data: Mapping[str, Any]) -> Grade | None:
-    """A grade as any version wrote it; None without an outcome."""
-    try:
-        return Grade.from_json(data)
-    except (KeyError, TypeError, ValueError, AttributeError):  # another version's, or another writer's
-        return _grade_of_before(data)
-
-
-def _grade_of_before(data: Mapping[str, Any]) -> Grade | None:
+    """A grade as any version, or any other writer, wrote it; None without an outcome."""
     outcomes = {outcome.value: outcome for outcome in Outcome}
     outcome = outcomes.get(_text(data.get("outcome")))
     if outcome is None:
@@ -200,13 +205,27 @@ def _grade_of_before(data: Mapping[str, Any]) -> Grade | None:
         ),
         reasons=tuple(map(_text, _list(data.get("reasons")))),
         timings=_numbers(data.get("timings")),
-        tools={name: _text(version) for name, version in _mapping(data.get("tools")).items()},
-        seed=int(_number(data.get("seed")) or 0),
+        tools={str(name): _text(version) for name, version in _mapping(data.get("tools")).items()},
+        seed=_whole(data.get("seed")),
         path=_text(data.get("path")) or "exact",
         path_reason=_text(data.get("path_reason")),
+        simulations=tuple(_simulation(one) for one in map(_mapping, _list(data.get("simulations"))) if one),
+        readable=tuple(map(_text, _list(data.get("readable")))),
         log=_text(data.get("log")),
+        terms=_numbers(data.get("terms")),
         extraction=_text(data.get("extraction")),
         cached=data.get("cached") is True,
+    )
+
+
+def _simulation(one: Mapping[str, Any]) -> SimulationResult:
+    return SimulationResult(
+        service=_text(one.get("service")),
+        item=_text(one.get("item")),
+        seed=_whole(one.get("seed")),
+        tests=_whole(one.get("tests")),
+        passed=_whole(one.get("passed")),
+        time_ns=_number(one.get("time_ns")),
     )
 
 
@@ -226,8 +245,9 @@ def _diagnostic(found: Any) -> Diagnostic:
     known = _mapping(found)
     if not known:
         return Diagnostic("", "", "", 0, _text(found))
-    place = (_text(known.get("file")), int(_number(known.get("line")) or 0))
-    return Diagnostic(_text(known.get("tool")), _text(known.get("severity")), *place, _text(known.get("text")))
+    place = (_text(known.get("file")), _whole(known.get("line")))
+    told = (_text(known.get("tool")), _text(known.get("severity")), *place, _text(known.get("text")))
+    return Diagnostic(*told, column=_whole(known.get("column")))
 
 
 def _verdict(value: Any) -> bool | None:
@@ -235,7 +255,15 @@ def _verdict(value: Any) -> bool | None:
 
 
 def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    """None for what is no number, and for what neither JSON nor a browser has: NaN, infinity, 500 digits."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e300:
+        return None
+    return float(value)
+
+
+def _whole(value: Any) -> int:
+    """An int keeps all of its digits: seeds have 64 bits."""
+    return value if type(value) is int else int(_number(value) or 0)
 
 
 def _numbers(value: Any) -> dict[str, float]:
@@ -255,4 +283,7 @@ def _text(value: Any) -> str:
     """Messages may hold parts instead of a string."""
     if value is None:
         return ""
-    return value if isinstance(value, str) else json.dumps(value, indent=1, ensure_ascii=False)
+    try:
+        return value if isinstance(value, str) else json.dumps(value, indent=1, ensure_ascii=False)
+    except RecursionError:
+        return "(nested too deeply to be shown)"

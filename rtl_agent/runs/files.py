@@ -7,6 +7,7 @@ import errno
 import json
 import math
 import os
+import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -151,10 +152,29 @@ def plain(value: Any) -> Any:
     raise TypeError(f"a {type(value).__name__} cannot be kept in a run directory: {value!r}")
 
 
+def read_regular(path: Path) -> bytes:
+    """The bytes of a file. OSError for a pipe or a device, on which a reader would wait for ever."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file")
+        return file.read()
+
+
+def read_small_json(path: Path, most_bytes: int = 4 << 20) -> Any:
+    """None for a file that is missing, broken, or too long to be one of ours."""
+    try:
+        if path.stat().st_size > most_bytes:
+            return None
+        return json.loads(read_regular(path))
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:
     """The objects of a file that may still be written: nothing if it is missing, and not its torn last line."""
     try:
-        data = path.read_bytes()
+        data = read_regular(path)
     except FileNotFoundError:
         return
     except OSError as error:
@@ -165,7 +185,7 @@ def read_lines(path: Path) -> Iterator[dict[str, Any]]:
             continue
         try:
             record = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise RunError(f"{path}:{number} is not valid JSON ({error}); fix or remove this line") from error
         if not isinstance(record, dict):
             raise RunError(f"{path}:{number} is not a JSON object; fix or remove this line")
@@ -175,10 +195,10 @@ def read_lines(path: Path) -> Iterator[dict[str, Any]]:
 def read_object(path: Path) -> dict[str, Any]:
     """A file that is one JSON object."""
     try:
-        record = json.loads(path.read_bytes())
+        record = json.loads(read_regular(path))
     except OSError as error:
         raise cannot("read", path, error) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise RunError(f"{path} is not valid JSON ({error}); fix it, or start a new run elsewhere") from error
     if not isinstance(record, dict):
         raise RunError(f"{path} is not a JSON object; fix it, or start a new run elsewhere")

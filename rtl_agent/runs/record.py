@@ -1,6 +1,7 @@
 """The reader of run directories: finished runs, runs that are still going, and tinker-cookbook's."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 from rtl_agent.runs import directory
 from rtl_agent.runs.episode import RolloutRecord
 from rtl_agent.runs.files import RunError, cannot, read_lines, read_object
+from rtl_agent.runs.rows import LARGEST
 
 _TIMES = ("time/total", "time/eval", "teacher/time/eval")
 _OWN = ("name", "step", "state_path", "sampler_path", "best", "value")
@@ -35,11 +37,12 @@ class Checkpoint:
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> "Checkpoint":
         """Also from tinker-cookbook's lines, which say `batch` for the step and keep the loop's own keys beside it."""
-        extra = dict(record.get("extra") or {})
+        kept = record.get("extra")
+        extra = dict(kept) if isinstance(kept, Mapping) else {}
         extra |= {key: value for key, value in record.items() if key not in (*_OWN, "extra", "batch")}
         return cls(
             name=str(record.get("name", "")),
-            step=int(record.get("step", record.get("batch", 0)) or 0),
+            step=number_of_step(record.get("step", record.get("batch"))) or 0,
             state_path=record.get("state_path"),
             sampler_path=record.get("sampler_path"),
             best=bool(record.get("best", False)),
@@ -96,12 +99,18 @@ class RunRecord:
     @property
     def steps(self) -> int:
         """How many steps of training have metrics."""
-        return len({line["step"] for line in self.metrics if "step" in line and not _is_evaluation(line)})
+        steps = {number_of_step(line.get("step")) for line in self.metrics if not _is_evaluation(line)}
+        return len(steps - {None})
 
     def series(self, metric: str) -> list[tuple[int, float]]:
         """Step and value wherever the metric was measured and is a number."""
-        found = ((line.get("step", index), line.get(metric)) for index, line in enumerate(self.metrics))
-        return [(int(step), float(value)) for step, value in found if isinstance(value, int | float)]
+        lines = ((line.get("step", index), line.get(metric)) for index, line in enumerate(self.metrics))
+        known = ((number_of_step(step), value) for step, value in lines)
+        return [
+            (step, float(value))
+            for step, value in known
+            if step is not None and isinstance(value, int | float) and -LARGEST < value < LARGEST
+        ]
 
     def metric_names(self) -> list[str]:
         """In the order of their first appearance."""
@@ -150,22 +159,24 @@ def list_runs(root: str | Path) -> list[Path]:
         return [root]
     try:
         children = [child for child in root.iterdir() if child.is_dir()]
-        found = [child for child in children if looks_like_run(child)]
-        found += [
-            grandchild
-            for child in children
-            if child not in found
-            for grandchild in child.iterdir()
-            if grandchild.is_dir() and looks_like_run(grandchild)
-        ]
     except OSError as error:
         raise cannot("list", root, error) from error
+    found = [child for child in children if looks_like_run(child)]
+    for child in children:
+        if child not in found:
+            with suppress(OSError):  # a folder of somebody else hides no run beside it
+                found += [one for one in child.iterdir() if one.is_dir() and looks_like_run(one)]
     return sorted(found, key=lambda run: (-_last_written(run), run.name))
 
 
 def looks_like_run(path: Path) -> bool:
     """For reading, less will do than for deleting: a copy may lack any of the other files."""
     return directory.is_run(path) or (path / directory.METRICS).is_file()
+
+
+def number_of_step(value: Any) -> int | None:
+    """Lines come from anybody: a step that is no number, or none that can be counted to, is none."""
+    return int(value) if isinstance(value, int | float) and -LARGEST < value < LARGEST else None
 
 
 def _text_or_none(value: Any) -> str | None:

@@ -29,6 +29,7 @@ from rtl_agent.runs.files import (
     to_line,
     write_whole,
 )
+from rtl_agent.runs.index import encode, index_of, index_path
 from rtl_agent.runs.record import Checkpoint
 
 
@@ -104,10 +105,11 @@ class RunWriter:
         self._keep(directory.CHECKPOINTS, lambda line: Checkpoint.from_json(line).step <= step)
         for file in directory.rollout_files(self.path):
             if file.step >= step:
-                try:
-                    file.path.unlink()
-                except OSError as error:
-                    raise cannot("remove", file.path, error) from error
+                for path in (file.path, index_path(file.path)):
+                    try:
+                        path.unlink(missing_ok=True)
+                    except OSError as error:
+                        raise cannot("remove", path, error) from error
         self._keep(directory.METRICS, lambda line: _step_of(line) < step)
         self._last_step = max((_step_of(line) for line in read_lines(self.path / directory.METRICS)), default=-1)
 
@@ -123,8 +125,11 @@ class RunWriter:
 
     def log_rollouts(self, step: int, episodes: Sequence[Mapping[str, Any]], kind: str = "step") -> None:
         """Every episode of a step, an evaluation (`eval`) or a `teacher`, in one file that is there whole or not."""
-        lines = "".join(to_line(episode) + "\n" for episode in episodes)
-        write_whole(directory.rollout_path(self.path, kind, step), lines.encode())
+        path = directory.rollout_path(self.path, kind, step)
+        lines = [to_line(episode).encode() + b"\n" for episode in episodes]
+        index = encode(index_of(episodes, lines, kind, step))
+        write_whole(path, b"".join(lines))
+        write_whole(index_path(path), index)  # killed before it: whoever wants to see the rows reads the lines
 
     def has_rollouts(self, kind: str) -> bool:
         return any(file.kind == kind for file in directory.rollout_files(self.path))

@@ -35,9 +35,10 @@ from rtl_agent.training.metrics import (
 )
 from rtl_agent.training.models import EvaluatedTeacher
 from rtl_agent.training.monitor import Display, Trackers
-from rtl_agent.training.objective import Objective, TrainingBatch, array, reference_batch, training_batch
+from rtl_agent.training.objective import Objective, TrainingBatch, reference_batch, training_batch
 from rtl_agent.training.preflight import Preflight
-from rtl_agent.training.rollouts import Group, Rollout, play_group
+from rtl_agent.training.record import records
+from rtl_agent.training.rollouts import Group, play_group
 from rtl_agent.training.student import Passes, Student, learning_rate
 from rtl_agent.training.tasks import TrainingTasks
 
@@ -164,7 +165,7 @@ class Loop:
             trained, losses = await self.student.finish(passes)
             optim = [await one for one in steps]
             self.client = await self.student.snapshot()
-        self.run.log_rollouts(step, [record for group in groups for record in records(group, step)])
+        self.run.log_rollouts(step, [record for group in groups for record in self._records(group, step)])
         metrics = {
             **episode_metrics(groups),
             **signal_metrics(groups, batches),
@@ -226,6 +227,9 @@ class Loop:
     async def _group(self, problem: Problem, policy: Policy) -> Group:
         builder = self.tasks.builder(problem, self.config.optim.group_size)
         return await play_group(builder, policy, self.advisor_of(problem))
+
+    def _records(self, group: Group, step: int) -> list[dict[str, Any]]:
+        return records(group, step, self.objective if self._teaches(group) else None)
 
     def _teaches(self, group: Group) -> bool:
         """A group that lost its rollouts never does; one with equal rewards does by its teacher, or is kept."""
@@ -289,33 +293,6 @@ class Loop:
     async def _post_kl(self, groups: Sequence[Group]) -> dict[str, float]:
         data = [datum for group in groups for rollout in group.rollouts for datum in rollout.data]
         return {name: float(value) for name, value in (await compute_post_kl(data, self.client)).items()}
-
-
-def records(group: Group, step: int) -> list[dict[str, Any]]:
-    """Every episode as it is kept, with the teacher's logprobs and the reverse KL of each sampled token."""
-    found = []
-    for number, rollout in enumerate(group.rollouts):
-        record = {**rollout.episode.to_json(), "step": step, "rollout": number}
-        sampled = rollout.episode.sampled_logprobs
-        if rollout.advice and sampled:
-            teacher = teacher_logprobs(rollout)
-            record["teacher_logprobs"] = teacher
-            record["reverse_kl"] = [
-                None if theirs is None else mine - theirs for mine, theirs in zip(sampled, teacher, strict=True)
-            ]
-        found.append(record)
-    for why in group.lost:
-        found.append({"problem_id": group.problem.id, "step": step, "lost": why})
-    return found
-
-
-def teacher_logprobs(rollout: Rollout) -> list[float | None]:
-    """Of the sampled tokens alone, in their order: observations between them are nobody's action. None: not scored."""
-    found: list[float | None] = []
-    for datum, advice in zip(rollout.data, rollout.advice, strict=True):
-        mask = array(datum, "mask")
-        found += [value for value, action in zip(advice.logprobs[1:], mask, strict=True) if action > 0]
-    return found
 
 
 def first_step(run: RunWriter) -> tuple[int, Checkpoint | None]:

@@ -100,12 +100,10 @@ def training_batch(group: Group, objective: Objective) -> TrainingBatch:
         trust = objective.trust(rollout.reward)
         for datum, one in zip(rollout.data, advice, strict=True):
             logprobs, mask = array(datum, "logprobs"), array(datum, "mask")
-            advantages = objective.reward_coef * (rollout.reward - mean) * mask
+            advantages = token_advantages(rollout.reward, mean, logprobs, mask, one, objective)
             if one is not None:
                 reverse_kl, scored = token_kl(logprobs, mask, one)
                 weight = trust * prefix_weights(reverse_kl, objective.prefix_trust)
-                penalty = kl_penalty(-objective.kl_penalty_coef * weight * reverse_kl, one, objective)
-                advantages = advantages + penalty * scored
                 kl_sum += float(reverse_kl.sum())
                 advised += float(scored.sum())
                 read += one.text_bytes
@@ -131,6 +129,19 @@ def training_batch(group: Group, objective: Objective) -> TrainingBatch:
         tuple(ends),
         alignment if alignment.content else None,
     )
+
+
+def token_advantages(
+    reward: float, mean: float, logprobs: Floats, mask: Floats, advice: Advice | None, objective: Objective
+) -> Floats:
+    """Of each token of a rollout with this reward, in a group with this mean; 0 where nothing was sampled."""
+    advantages: Floats = objective.reward_coef * (reward - mean) * mask
+    if advice is None:
+        return advantages
+    reverse_kl, scored = token_kl(logprobs, mask, advice)
+    weight = objective.trust(reward) * prefix_weights(reverse_kl, objective.prefix_trust)
+    penalty = kl_penalty(-objective.kl_penalty_coef * weight * reverse_kl, advice, objective)
+    return advantages + penalty * scored
 
 
 def token_kl(logprobs: Floats, mask: Floats, advice: Advice) -> tuple[Floats, Floats]:

@@ -1,6 +1,5 @@
 """The problems of a run: which it learns from, which it is tested on, their order, and the environments over them."""
 
-import fnmatch
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,7 +19,7 @@ from rtl_agent.problems import (
     find_source,
     load_problems,
 )
-from rtl_agent.problems.sources import GENERATED, TEST_SEED, WORKSPACES
+from rtl_agent.problems.sources import GENERATED, TEST_SEED, WORKSPACES, emphasised_families, matches
 from rtl_agent.registry import did_you_mean
 from rtl_agent.training.config import Config
 from rtl_agent.training.errors import BadConfig
@@ -102,7 +101,7 @@ def kinds_for(config: Config, problems: Sequence[Problem]) -> tuple[Kind, ...]:
 
 def _drawn(config: Config, generator: ProblemGenerator) -> ProblemSets:
     """The families that `problems` names, or all. Tests are the same for every seed of a run."""
-    families = _emphasised(config, generator)
+    families = _families(config, generator, config.data.emphasis)
     train = tuple(generator.draw(config.run.seed, config.data.generated_problems, families=families))
     if config.episode.kind != AGENTIC and any(problem.kind is Kind.AGENTIC for problem in train):
         raise BadConfig(f"cvdp_jsonl_path={config.data.source} needs env=agentic: one reply cannot read a file")
@@ -122,38 +121,21 @@ def _tests(config: Config, generator: ProblemGenerator, seed: int, count: int) -
     return tests
 
 
-def _families(config: Config, generator: ProblemGenerator) -> list[str]:
-    families = [name for name in generator.families if _matches(config, f"{GENERATED}_{name}", name)]
-    if not families:
-        raise BadConfig(f"problems={config.data.problems}: the families are {', '.join(generator.families)}")
-    return families
-
-
-def _emphasised(config: Config, generator: ProblemGenerator) -> list[str]:
-    """The families to learn from, one as often as the emphasis on it says; families that are not chosen stay out."""
-    times: dict[str, int] = {}
-    for part in filter(None, map(str.strip, config.data.emphasis.split(","))):
-        name, _, count = part.partition("*")
-        if name not in generator.families or not count.isdecimal() or not int(count):
-            wanted = f"FAMILY*TIMES with one of {', '.join(generator.families)}"
-            raise BadConfig(f"emphasis={config.data.emphasis}: {part!r} is not {wanted}")
-        times[name] = int(count)
-    return [name for name in _families(config, generator) for _ in range(times.get(name, 1))]
+def _families(config: Config, generator: ProblemGenerator, emphasis: str = "") -> list[str]:
+    try:
+        return emphasised_families(generator, config.data.problems, emphasis)
+    except NoSuchProblems as error:
+        raise BadConfig(str(error)) from error
 
 
 def _named(config: Config, problems: Sequence[Problem]) -> list[Problem]:
-    found = [problem for problem in problems if _matches(config, problem.id, problem.family)]
+    found = [problem for problem in problems if matches(config.data.problems, problem.id, problem.family)]
     if not found:
         near = did_you_mean(config.data.problems, {name for one in problems for name in (one.id, one.family)})
         raise BadConfig(
             f"problems={config.data.problems}: nothing in {config.data.source} has such an id or family{near}"
         )
     return found
-
-
-def _matches(config: Config, *names: str) -> bool:
-    patterns = [pattern.strip() for pattern in config.data.problems.split(",") if pattern.strip()]
-    return not patterns or any(fnmatch.fnmatchcase(name, pattern) for name in names for pattern in patterns)
 
 
 def asked_as(template: ProblemGroupBuilder, model: str, renderer_name: str) -> ProblemGroupBuilder:

@@ -1,100 +1,96 @@
-"""The rollouts of a run or an evaluation as rows: what is filtered and coloured by, and where each line lies.
+"""The rollouts of a run or an evaluation as a table: from indexes where they are good, else from the lines."""
 
-Rows are found by reading every line once, and kept in memory; a file that has grown is read from where it ended before.
-"""
-
-import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+import hashlib
+import os
+import time
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
+from threading import RLock
 from typing import Any
 
-from rtl_agent.runs.directory import rollout_files
-from rtl_agent.runs.episode import RolloutRecord
+from rtl_agent.local_models import model_cache
+from rtl_agent.runs.directory import ROLLOUTS, RolloutFile, rollout_files
+from rtl_agent.runs.files import RunError, write_whole
+from rtl_agent.runs.index import (
+    FileIndex,
+    encode,
+    index_path,
+    is_of,
+    line_at,
+    open_regular,
+    placed,
+    read_index,
+    read_rows,
+)
+from rtl_agent.runs.rows import NUMBERS, STRINGS, LinePlace, RolloutRow, record_of, row_of
 
-REASON_LETTERS = 120
-STRINGS = ("kind", "problem", "family", "category", "difficulty", "outcome", "reason", "end_reason")
-INTEGERS = ("step", "line", "tests", "tests_passed", "tokens", "turns", "group", "sample")
-NUMBERS = ("reward", "kl_mean", "kl_max")
+INTEGERS = ("step", "line", "tests", "tests_passed", "tokens", "turns", "group", "sample")  # that the page asks for
+WORTH_KEEPING = 1 << 16  # bytes: reading less again takes a millisecond
+KEPT_SECONDS = 60 * 24 * 3600  # an index that nobody used for so long is thrown away
+NEVER = (0, -1, 0)  # the state of no file
+Told = Callable[[int], None]
+
+
+class NotThere(LookupError):
+    """The page asked for what does not exist."""
 
 
 @dataclass(frozen=True)
-class Row:
-    """One rollout. `offset` and `length` are of its line, in bytes."""
+class Table:
+    """All rows at one moment. A row's number is its place here, and in the page's addresses."""
 
-    file: Path
-    offset: int
-    length: int
-    values: Mapping[str, Any]
+    rows: tuple[RolloutRow, ...] = ()
+    starts: tuple[int, ...] = ()  # the first row of each file
+    files: tuple[Path, ...] = ()
+    generation: int = 0
+    labels: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # problem -> category, difficulty
 
+    @cached_property
+    def groups(self) -> list[list[int]]:
+        """The rows that answer the same problem at the same step, in the order of their first."""
+        found: dict[tuple[str, int, str], list[int]] = {}
+        for number, row in enumerate(self.rows):
+            found.setdefault((row.kind, row.step, row.problem), []).append(number)
+        return list(found.values())
 
-@dataclass
-class _Read:
-    """What is known of one file."""
+    @cached_property
+    def group_numbers(self) -> list[int]:
+        numbers = [0] * len(self.rows)
+        for group, rows in enumerate(self.groups):
+            for row in rows:
+                numbers[row] = group
+        return numbers
 
-    identity: int  # inode: a file that was replaced is read anew
-    end: int = 0
-    lines: int = 0
-    rows: list[Row] = field(default_factory=list)
+    @cached_property
+    def by_problem(self) -> Mapping[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for number, row in enumerate(self.rows):
+            found.setdefault(row.problem, []).append(number)
+        return found
 
+    def file_of(self, row: int) -> Path:
+        return self.files[bisect_right(self.starts, row) - 1]
 
-class Rows:
-    """Those of one run directory, or of one evaluation's JSONL. `refresh` looks for new ones."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._files: dict[Path, _Read] = {}
-        self.rows: list[Row] = []
-        self.generation = 0
-
-    def refresh(self) -> None:
-        files = [(file.path, file.kind, file.step) for file in rollout_files(self.path)]
-        if self.path.is_file():
-            files = [(self.path, "eval", 0)]
-        changed = [self._read(*file) for file in files]
-        gone = set(self._files) - {path for path, _, _ in files}
-        for path in gone:
-            del self._files[path]
-        if any(changed) or gone:
-            self.rows = [row for path, _, _ in files if path in self._files for row in self._files[path].rows]
-            self.generation += 1
-
-    def _read(self, path: Path, kind: str, step: int) -> bool:
-        try:
-            status = path.stat()
-            known = self._files.get(path)
-            if known is None or known.identity != status.st_ino or known.end > status.st_size:
-                known = self._files[path] = _Read(status.st_ino)
-            if known.end == status.st_size:
-                return False
-            with path.open("rb") as lines:
-                lines.seek(known.end)
-                for line in lines:
-                    if not line.endswith(b"\n"):  # being written just now
-                        break
-                    data = line_data(line)
-                    if data is not None and "settings" not in data:
-                        values = {**_values(data, kind, step), "line": known.lines}
-                        known.rows.append(Row(path, known.end, len(line), values))
-                    known.lines += 1
-                    known.end += len(line)
-        except OSError:  # removed by a resumed run; the next look finds what is there then
-            self._files.pop(path, None)
-        return True
+    def label(self, row: RolloutRow) -> tuple[str, str]:
+        """Category and difficulty: older runs did not keep them, and then they are the problem's."""
+        category, difficulty = self.labels.get(row.problem, ("", ""))
+        return row.category or category, row.difficulty or difficulty
 
     def columns(self) -> dict[str, Any]:
-        """The whole table, column by column; strings by their number in `strings`."""
+        """The whole table, column by column; texts by their number in `strings`."""
         numbers: dict[str, int] = {}
-        groups: dict[tuple[str, int, str], int] = {}
-        columns: dict[str, list[Any]] = {name: [] for name in (*STRINGS, *INTEGERS, *NUMBERS)}
-        for row in self.rows:
-            values = row.values
-            key = (values["kind"], values["step"], values["problem"])
-            group = groups.setdefault(key, len(groups))
-            for name in STRINGS:
-                columns[name].append(numbers.setdefault(values[name], len(numbers)))
-            for name in (*INTEGERS, *NUMBERS):
-                columns[name].append(group if name == "group" else values[name])
+        columns: dict[str, list[Any]] = {name: [getattr(row, name) for row in self.rows] for name in NUMBERS}
+        columns |= {name: [getattr(row, name) for row in self.rows] for name in INTEGERS if name != "group"}
+        columns["group"] = self.group_numbers
+        labels = [self.label(row) for row in self.rows]
+        given = {"category": [one for one, _ in labels], "difficulty": [one for _, one in labels]}
+        for name in STRINGS:
+            texts = given.get(name) or [getattr(row, name) for row in self.rows]
+            columns[name] = [numbers.setdefault(text, len(numbers)) for text in texts]
         return {
             "count": len(self.rows),
             "generation": self.generation,
@@ -102,79 +98,170 @@ class Rows:
             "columns": columns,
         }
 
-    def group_of(self, row: int) -> list[int]:
-        """The rows that answer the same problem at the same step, this one among them."""
-        mine = _group(self.rows[row])
-        return [number for number, other in enumerate(self.rows) if _group(other) == mine]
 
-    def group(self, number: int) -> list[int]:
-        """The rows of the group with this number, as `columns` counts them."""
-        groups: dict[tuple[str, int, str], list[int]] = {}
-        for index, row in enumerate(self.rows):
-            groups.setdefault(_group(row), []).append(index)
-        found = list(groups.values())
-        return found[number] if 0 <= number < len(found) else []
+@dataclass(frozen=True)
+class _Known:
+    """What is known of one file, and of which state of it."""
 
-    def line(self, row: int) -> dict[str, Any]:
-        """The record itself, read from its place in the file."""
-        found = self.rows[row]
-        with found.file.open("rb") as file:
-            file.seek(found.offset)
-            return line_data(file.read(found.length)) or {}
-
-    def search(self, text: str, most: int = 2000) -> tuple[list[int], bool]:
-        """The rows whose record holds a text, whatever its case, and whether there are more."""
-        wanted = json.dumps(text, ensure_ascii=False)[1:-1].lower()
-        found = [number for number, raw in self._raw() if wanted in raw.decode(errors="replace").lower()]
-        return found[:most], len(found) > most
-
-    def _raw(self) -> Iterator[tuple[int, bytes]]:
-        for number, row in enumerate(self.rows):
-            with row.file.open("rb") as file:
-                file.seek(row.offset)
-                yield number, file.read(row.length)
+    state: tuple[int, int, int]
+    index: FileIndex
+    from_index: bool  # read from an index that somebody wrote: it may lie
+    fresh: bool = False  # not in a table yet
 
 
-def line_data(line: bytes) -> dict[str, Any] | None:
-    """A line's record, an evaluation's sample as the episode that it holds; None for what is not one."""
-    try:
-        data = json.loads(line)
-    except (ValueError, RecursionError):
+class Rows:
+    """Those of one run directory, or of one evaluation's JSONL. Any thread may ask."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.labels: Mapping[str, tuple[str, str]] = {}
+        self._known: dict[Path, _Known] = {}
+        self._lies: set[Path] = set()
+        self._table = Table()
+        self._lock = RLock()
+
+    def table(self, told: Told | None = None) -> Table:
+        """As the files are now. `told` hears how many bytes were read where there was no index."""
+        with self._lock:
+            files = self._files()
+            changed = [self._look_at(file, told) for file in files]
+            gone = set(self._known) - {file.path for file in files}
+            for path in gone:
+                del self._known[path]
+            if any(changed) or gone or self.labels is not self._table.labels:
+                self._table = self._joined([file.path for file in files if file.path in self._known])
+            return self._table
+
+    def unread(self) -> int:
+        """Bytes of lines that no index has; good indexes are read by the way."""
+        with self._lock:
+            return sum(self._look_for_index(file) for file in self._files())
+
+    def record(self, table: Table, number: int, *, numbers: bool = True) -> dict[str, Any]:
+        """The record itself, read from its place in the file; NotThere where it is gone."""
+        if not 0 <= number < len(table.rows):
+            raise NotThere(f"rollout {number}")
+        row, path = table.rows[number], table.file_of(number)
+        try:
+            with open_regular(path) as file:
+                line = line_at(file, row)
+        except OSError:
+            line = None
+        data = None if line is None else record_of(line, numbers=numbers)
+        if line is None or data is None or self._lied(path, row, line, data):
+            with self._lock:
+                self._lies.add(path)  # its lines are read at the next look
+                self._known.pop(path, None)
+        if data is None:
+            raise NotThere(f"rollout {number}: its file has changed; look at the run again")
+        return data
+
+    def _lied(self, path: Path, row: RolloutRow, line: bytes, data: Mapping[str, Any]) -> bool:
+        known = self._known.get(path)
+        place = LinePlace.of(line, row.kind, row.step, row.line, row.offset)
+        return known is not None and known.from_index and row_of(data, place) != row
+
+    def _joined(self, paths: Sequence[Path]) -> Table:
+        rows: list[RolloutRow] = []
+        starts = []
+        for path in paths:
+            starts.append(len(rows))
+            rows += self._known[path].index.rows
+        return Table(tuple(rows), tuple(starts), tuple(paths), self._table.generation + 1, self.labels)
+
+    def _files(self) -> list[RolloutFile]:
+        if self.path.is_file():
+            return [RolloutFile(self.path.resolve(), "eval", 0)]
+        folder = self.path / ROLLOUTS
+        inside = folder.resolve().parent == self.path.resolve()  # a link leads to files of somebody else
+        return list(rollout_files(self.path)) if inside else []
+
+    def _look_at(self, file: RolloutFile, told: Told | None) -> bool:
+        """Reads what is new in a file, and says whether anything is."""
+        known = self._known.get(file.path)
+        try:
+            if known is not None and known.state == _state(file.path.lstat()):
+                return known.fresh and self._seen(file.path, known)
+            with open_regular(file.path) as lines:
+                state = _state(os.fstat(lines.fileno()))
+                same = known is not None and is_of(known.index, lines)
+                start = known.index if known is not None and same else self._found(file, lines)
+                trusted = start is None or (known is not None and same and not known.from_index)
+                index = start
+                if start is None or start.end < state[1]:
+                    index = read_rows(lines, file.kind, file.step, start, told)
+                    self._keep(file.path, index, start)
+        except OSError:  # removed by a resumed run, or not a file at all
+            return self._known.pop(file.path, None) is not None
+        assert index is not None
+        self._known[file.path] = _Known(state, index, not trusted, fresh=False)
+        return known is None or known.fresh or known.index.rows != index.rows
+
+    def _seen(self, path: Path, known: _Known) -> bool:
+        self._known[path] = replace(known, fresh=False)
+        return True
+
+    def _look_for_index(self, file: RolloutFile) -> int:
+        known = self._known.get(file.path)
+        try:
+            with open_regular(file.path) as lines:
+                status = os.fstat(lines.fileno())
+                if known is None and (index := self._found(file, lines)) is not None:
+                    state = _state(status) if index.end == status.st_size else NEVER
+                    known = self._known[file.path] = _Known(state, index, from_index=True, fresh=True)
+                return status.st_size - (known.index.end if known else 0)
+        except OSError:
+            return 0
+
+    def _found(self, file: RolloutFile, lines: Any) -> FileIndex | None:
+        """A good index of the file: the run's own, or one that was kept by an earlier look."""
+        if file.path in self._lies:
+            return None
+        for place in (index_path(file.path), kept_index(file.path)):
+            index = read_index(place)
+            if index is not None and is_of(index, lines):
+                with suppress(OSError):
+                    os.utime(place)
+                return placed(index, file.kind, file.step)
         return None
-    if not isinstance(data, dict):
-        return None
-    episode = data.get("episode")
-    return {**episode, "rollout": data.get("index")} if isinstance(episode, dict) else data
+
+    def _keep(self, path: Path, index: FileIndex, before: FileIndex | None) -> None:
+        """Beside the grades, not in the run: whoever looks at a run writes nothing into it."""
+        if index.end - (before.end if before else 0) < WORTH_KEEPING:
+            return
+        with suppress(RunError, OSError):  # a full disk, a home that cannot be written to: read again next time
+            place = kept_index(path)
+            if not place.parent.is_dir() or not place.exists():
+                throw_away_old(place.parent)
+            write_whole(place, encode(index))
 
 
-def _group(row: Row) -> tuple[str, int, str]:
-    return row.values["kind"], row.values["step"], row.values["problem"]
+def _state(status: os.stat_result) -> tuple[int, int, int]:
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def _values(data: Mapping[str, Any], kind: str, step: int) -> dict[str, Any]:
-    record = RolloutRecord.from_json(data)
-    grade, sample, kl = record.grade, data.get("rollout"), data.get("reverse_kl")
-    known = [one for one in kl if isinstance(one, int | float)] if isinstance(kl, list) else []
-    tests = grade.tests if grade else ()
-    sampled = data.get("sampled_tokens")
-    turns = data.get("turns")
-    reasons = grade.reasons if grade else ()
-    return {
-        "kind": kind,
-        "problem": record.episode.problem_id,
-        "family": record.episode.family,
-        "category": "",
-        "difficulty": "",
-        "outcome": "lost" if record.lost else str(record.outcome or ""),
-        "reason": (record.lost or (reasons[0] if reasons else ""))[:REASON_LETTERS],
-        "end_reason": record.episode.end_reason,
-        "step": step,
-        "tests": len(tests),
-        "tests_passed": sum(test.passed is True for test in tests),
-        "tokens": len(sampled) if isinstance(sampled, list) else 0,
-        "turns": len(turns) if isinstance(turns, list) else 0,
-        "sample": sample if isinstance(sample, int) else 0,
-        "reward": record.reward,
-        "kl_mean": sum(known) / len(known) if known else None,
-        "kl_max": max(known, default=None),
-    }
+def kept_index(path: Path) -> Path:
+    name = hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:32]
+    return model_cache().parent / "view" / f"{name}.index"
+
+
+def throw_away_old(folder: Path) -> None:
+    if not folder.is_dir():
+        return
+    for path in folder.glob("*.index"):
+        with suppress(OSError):
+            if time.time() - path.stat().st_mtime > KEPT_SECONDS:
+                path.unlink()
+
+
+def lines_of(table: Table) -> Iterator[tuple[int, bytes]]:
+    """Every row's line, file by file, one at a time; what is gone meanwhile is left out."""
+    for start, end, path in zip(table.starts, [*table.starts[1:], len(table.rows)], table.files, strict=True):
+        try:
+            with open_regular(path) as file:
+                for number in range(start, end):
+                    row = table.rows[number]
+                    file.seek(row.offset)
+                    yield number, file.read(row.length)
+        except OSError:
+            continue

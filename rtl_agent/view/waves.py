@@ -6,7 +6,7 @@ import json
 import re
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,6 @@ from rtl_agent.problems import Problem
 from rtl_agent.runs.episode import Episode
 from rtl_agent.sandbox import Sandbox, SandboxError, make_sandbox
 from rtl_agent.toolchain import Toolchain, ToolMissing, fallback_warning, find_toolchain
-from rtl_agent.view.problem_of_run import find_problem
 from rtl_agent.waves.job import CANDIDATE, REFERENCE, WAVES, WavesJob, chosen_test, make_waves
 from rtl_agent.waves.simulate import NoWaves, WaveSimulator
 from rtl_agent.waves.store import WaveStore
@@ -31,22 +30,22 @@ _REMEMBERED_SECONDS = 20.0  # a failure, so that asking again does not simulate 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 _FILES = {"candidate": CANDIDATE, "reference": REFERENCE}
 
-Finder = Callable[[Mapping[str, Any], str], Problem | None]
-"""A run's config or an evaluation's settings, and a problem's id -> the problem, if it is here."""
+Finder = Callable[[Sequence[str], str], Problem | None]
+"""What a run's problems came from, as PROBLEMS, and a problem's id -> the problem, if it is here."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """One rollout's record, and what it was made by."""
+    """One rollout's record, and where its run has problems from."""
 
     episode: Episode
-    config: Mapping[str, Any]
+    sources: Sequence[str]
 
 
 class WaveService:
     """Answers at once: with waves, with how far they are, or with why there are none."""
 
-    def __init__(self, find: Finder = find_problem, store: WaveStore | None = None) -> None:
+    def __init__(self, find: Finder, store: WaveStore | None = None) -> None:
         self._find = find
         self._store = store or WaveStore()
         self._lock = threading.Lock()
@@ -120,7 +119,7 @@ class WaveService:
 
     def _into(self, folder: Path, asked: Asked, grade: Grade, name: str) -> None:
         test = chosen_test(grade, name)
-        problem = self._find(asked.config, asked.episode.problem_id)
+        problem = self._find(asked.sources, asked.episode.problem_id)
         if problem is None:
             raise NoWaves(
                 f"The problem {asked.episode.problem_id[:200]} is not here: it is not bundled, and what the run was "

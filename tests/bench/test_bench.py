@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rtl_agent.bench import backend, grader, parts, real, soak, throughput
+from rtl_agent.bench import backend, grader, parts, real, soak, throughput, view
 from rtl_agent.bench.cold import Cold
 from rtl_agent.bench.document import SECTIONS, write_section
 from rtl_agent.bench.meter import Meter, belongings
@@ -134,11 +134,23 @@ def test_what_is_left_behind_is_seen(tmp_path: Path) -> None:
     assert belongings().more_than(before)["processes"] == 0
 
 
+def test_the_viewer_is_measured_over_runs_of_both_sizes(tmp_path: Path) -> None:
+    results = view.measure(tmp_path, 40)
+    assert [one.size for one in results] == list(view.SIZES)
+    assert all(one.searched == 40 and one.memory_mib > 10 for one in results)
+    assert results[0].bytes < results[1].bytes
+    assert len(view.view_table(results).rows[0]) == 3
+    assert not list(tmp_path.rglob("*.jsonl.new"))
+
+
 def test_sections_are_replaced_one_by_one(tmp_path: Path) -> None:
     place = tmp_path / "benchmarks.md"
     for name, value in (("soak", "1"), ("grader", "2"), ("soak", "3")):
         write_section(name, f"rtl-agent bench {name}", "Here.", [Table(("a", "b"), [("x", value)])], place)
     text = place.read_text()
+    place.write_text(f"{text}\nWhat the tables mean.\n")
+    write_section("view", "rtl-agent bench view", "Here.", [Table(("a", "b"), [("x", "4")])], place)
+    assert place.read_text().endswith("<!-- end of view -->\n\nWhat the tables mean.\n")
     assert "| x | 2 |" in text
     assert "| x | 3 |" in text
     assert "| x | 1 |" not in text

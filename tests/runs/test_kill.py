@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 from rtl_agent.runs import Checkpoint, RunWriter, read_run
+from rtl_agent.runs.index import index_path, is_of, open_regular, read_index, read_rows
 
 # Long lines are the ones that a kill can cut: the kernel looks for a fatal signal between pages.
 WRITER = """
@@ -62,6 +63,10 @@ def check(path: Path) -> int:
         lines = [json.loads(line) for line in file.read_text().splitlines()]
         assert [line["number"] for line in lines] == [0, 1, 2, 3]
         assert {line["step"] for line in lines} == {int(file.stem.removeprefix("step_"))}
+        index = read_index(index_path(file))
+        if index is not None:  # it is written after its file
+            with open_regular(file) as whole:
+                assert not is_of(index, whole) or index == read_rows(whole, "step", lines[0]["step"])
     return len(steps)
 
 

@@ -43,13 +43,9 @@ def test_rewind_forgets_that_step_and_later_ones(tmp_path: Path) -> None:
         run.log_metrics(3, {"again": 1.0})
     record = read_run(tmp_path / "run")
     assert [line["step"] for line in record.metrics] == [0, 1, 2, 3]
-    assert sorted(path.name for path in (tmp_path / "run" / "rollouts").iterdir()) == [
-        "eval_000000.jsonl",
-        "eval_000002.jsonl",
-        "step_000000.jsonl",
-        "step_000001.jsonl",
-        "step_000002.jsonl",
-    ]
+    kept = ("eval_000000", "eval_000002", "step_000000", "step_000001", "step_000002")
+    files = sorted(path.name for path in (tmp_path / "run" / "rollouts").iterdir())
+    assert files == [f"{name}.{kind}" for name in kept for kind in ("index", "jsonl")]
 
 
 def test_a_step_cannot_be_written_twice(tmp_path: Path) -> None:
@@ -215,7 +211,8 @@ run.log_metrics(1, {"a": 2.0})
         )
         assert done.stdout.count("what was written before is kept") == 2
         assert (tmp_path / "run" / "metrics.jsonl").read_text() == '{"step": 0, "a": 1.0}\n{"step": 1, "a": 2.0}\n'
-        assert [path.name for path in (tmp_path / "run" / "rollouts").iterdir()] == ["step_000000.jsonl"]
+        kept = sorted(path.name for path in (tmp_path / "run" / "rollouts").iterdir())
+        assert kept == ["step_000000.index", "step_000000.jsonl"]
 
     def test_a_folder_that_nobody_may_write_to(self) -> None:
         with pytest.raises(RunError, match="choose a folder that you may write to"):

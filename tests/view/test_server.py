@@ -136,7 +136,13 @@ def test_nothing_else_can_be_read(viewer: Viewer, path: str) -> None:
 
 
 def test_only_reading_is_answered(viewer: Viewer) -> None:
-    assert ask(viewer, "/api/runs", "POST")[0] == 501
+    for method in ("POST", "PUT", "DELETE", "OPTIONS", "TRACE", "<script>"):
+        status, headers, body = ask(viewer, "/api/runs", method)
+        assert (status, headers["Allow"]) == (405, "GET, HEAD")
+        assert b"<" not in body
+    status, headers, body = ask(viewer, "/api/runs", "HEAD")
+    assert (status, body) == (200, b"")
+    assert int(headers["Content-Length"]) > 0
 
 
 def test_another_name_or_another_sites_page_is_refused(viewer: Viewer) -> None:
@@ -144,6 +150,8 @@ def test_another_name_or_another_sites_page_is_refused(viewer: Viewer) -> None:
     assert ask(viewer, "/api/runs", Host="evil.example")[0] == 403
     assert ask(viewer, "/api/runs", Host=f"evil.example:{port}")[0] == 403
     assert ask(viewer, "/api/runs", Origin="http://evil.example")[0] == 403
+    assert ask(viewer, "/api/runs", **{"Sec-Fetch-Site": "cross-site"})[0] == 403
+    assert ask(viewer, "/", **{"Sec-Fetch-Site": "cross-site"})[0] == 200, "a link to the page may be anywhere"
     assert ask(viewer, "/api/runs", Host=f"localhost:{port}", Origin=f"http://localhost:{port}")[0] == 200
 
 
@@ -156,7 +164,7 @@ def test_an_address_that_others_reach_asks_for_the_token(tmp_path: Path) -> None
         assert ask(server, "/api/runs")[0] == 401
         assert ask(server, "/api/runs?token=guess")[0] == 401
         status, headers, _ = ask(server, f"/?token={server.token}")
-        assert status == 200
+        assert (status, headers["Location"]) == (303, "/"), "the address that stays can be shown to others"
         cookie = headers["Set-Cookie"].partition(";")[0]
         assert ask(server, "/api/runs", Cookie=cookie)[0] == 200
         assert ask(server, "/api/runs", Cookie=cookie, Origin="http://evil.example")[0] == 403

@@ -17,7 +17,6 @@ from rtl_agent.runs import RunWriter
 from rtl_agent.toolchain import ToolMissing, find_toolchain
 from rtl_agent.view import Library, Viewer
 from rtl_agent.view import waves as view_waves
-from rtl_agent.view.problem_of_run import find_problem
 from rtl_agent.view.waves import WaveService
 from rtl_agent.waves.store import WaveStore
 from tests.view.test_server import ask, data
@@ -57,13 +56,11 @@ def rollout(files: Mapping[str, str], grade: Grade | None, problem_id: str = PRO
 
 @pytest.fixture
 def viewer(tmp_path: Path, answer: Mapping[str, str], grade: Grade) -> Iterator[Viewer]:
-    with RunWriter.create(
-        tmp_path / "runs" / "one", {"data": {"cvdp_jsonl_path": "bundled"}}, if_exists="raise"
-    ) as run:
+    with RunWriter.create(tmp_path / "runs" / "one", {"cvdp_jsonl_path": "bundled"}, if_exists="raise") as run:
         kinds = [rollout(answer, grade), rollout(answer, None), rollout(answer, grade, "rtl_elsewhere_0001")]
         run.log_rollouts(0, kinds)
-    waves = WaveService(store=WaveStore(tmp_path / "cache"))
-    server = Viewer(Library([tmp_path / "runs"]), waves=waves)
+    library = Library([tmp_path / "runs"])
+    server = Viewer(library, waves=WaveService(library.problem, WaveStore(tmp_path / "cache")))
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     yield server
@@ -109,7 +106,7 @@ def test_waves_are_made_on_demand_kept_and_downloaded(viewer: Viewer, grade: Gra
         assert headers["Content-Disposition"] == f'attachment; filename="{PROBLEM}-{safe}-{name}.vcd"'
         assert headers["X-Content-Type-Options"] == "nosniff"
 
-    again = WaveService(find=lambda config, name: None, store=WaveStore(tmp_path / "cache"))
+    again = WaveService(find=lambda sources, name: None, store=WaveStore(tmp_path / "cache"))
     asked = viewer.library.asked("one", 0)
     assert again.answer(asked, test, "candidate", "x", start=False)["status"] == "ok"  # another server finds them
     unmade = again.answer(asked, "another", "candidate", "x", start=False)
@@ -160,11 +157,11 @@ def test_another_sites_page_starts_no_simulation(viewer: Viewer, grade: Grade) -
 
 def test_the_problem_is_found_by_what_the_run_was_made_with(problem: Problem, tmp_path: Path) -> None:
     (drawn,) = load_problems("generated:count=1")
-    assert find_problem({"data": {"cvdp_jsonl_path": "generated"}, "run": {"seed": 1}}, drawn.id) == drawn
-    assert find_problem({"problems": "generated:count=1"}, drawn.id) == drawn  # an evaluation's settings
-    assert find_problem({}, PROBLEM) == problem
-    for named in (str(tmp_path / "gone.jsonl"), "elsewhere:x", "generated:count=99999999", "/dev/zero", "", 7):
-        assert find_problem({"cvdp_jsonl_path": named}, drawn.id) is None
+    library = Library([tmp_path])
+    assert library.problem(["generated:count=1"], drawn.id) == drawn
+    assert library.problem(["generated:count=1", "bundled"], PROBLEM) == problem
+    for named in (str(tmp_path / "gone.jsonl"), "elsewhere:x", "generated:count=99999999", "/dev/zero"):
+        assert library.problem([named], drawn.id) is None
 
 
 def test_the_oldest_waves_go_when_there_are_too_many(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@ import { useCallback, useEffect, useState } from "preact/hooks";
 
 declare global {
   interface Window {
-    rtlAgentData?: (path: string, value: unknown) => void;
+    rtlAgentData?: (path: string, text: string) => void;
   }
 }
 
@@ -11,30 +11,56 @@ export const bundled =
   document.querySelector('meta[name="rtl-agent-mode"]')?.getAttribute("content") === "bundle";
 
 const KEPT = 200;
+const KEPT_SCRIPTS = 6;
 const loaded = new Map<string, Promise<unknown>>();
-const arriving = new Map<string, (value: unknown) => void>();
 
-window.rtlAgentData = (path, value) => {
-  arriving.get(path)?.(value);
-  arriving.delete(path);
+// A bundle's scripts bring texts of JSON, many rollouts in one; a text is parsed when it is wanted.
+const scripts = new Map<string, Map<string, string>>();
+let arriving = new Map<string, string>();
+
+window.rtlAgentData = (path, text) => {
+  arriving.set(path, text);
 };
 
-function fromScript(path: string): Promise<unknown> {
+function script(file: string): Promise<Map<string, string>> {
+  const known = scripts.get(file);
+  if (known) return Promise.resolve(known);
   return new Promise((resolve, reject) => {
     const tag = document.createElement("script");
-    arriving.set(path, resolve);
-    tag.src = `data/${path}.js`;
+    tag.src = `data/${file}.js`;
+    // A script runs right before its load event, so what has arrived is its own.
     tag.onload = () => {
       tag.remove();
-      if (arriving.delete(path)) reject(new Error(`The bundle's file data/${path}.js holds something else.`));
+      const texts = arriving;
+      arriving = new Map();
+      scripts.set(file, texts);
+      if (scripts.size > KEPT_SCRIPTS) scripts.delete(scripts.keys().next().value as string);
+      resolve(texts);
     };
     tag.onerror = () => {
       tag.remove();
-      arriving.delete(path);
-      reject(new Error(`The bundle has no data/${path}.js.`));
+      reject(new Error(`The bundle has no data/${file}.js.`));
     };
     document.head.append(tag);
   });
+}
+
+/** The script that holds a path: rollouts and groups are packed, and `packs` says with which one each pack begins. */
+async function fileOf(path: string): Promise<string> {
+  const [, run, kind, number] = /^(runs\/[^/]+)\/(rollouts|groups)\/(\d+)$/.exec(path) ?? [];
+  if (!run) return path;
+  const first = (await load<Record<string, number[]>>(`${run}/packs`))[kind ?? ""] ?? [];
+  return `${run}/pack-${Math.max(0, first.filter((one) => one <= Number(number)).length - 1)}`;
+}
+
+async function fromBundle(path: string): Promise<unknown> {
+  const file = await fileOf(path);
+  const text = (await script(file)).get(path);
+  if (text === undefined) throw new Error(`The bundle's file data/${file}.js does not hold ${path}.`);
+  const value: unknown = JSON.parse(text);
+  const error = (value as { error?: unknown } | null)?.error;
+  if (typeof error === "string") throw new Error(error);
+  return value;
 }
 
 async function fromServer(path: string): Promise<unknown> {
@@ -62,7 +88,7 @@ async function fromServer(path: string): Promise<unknown> {
 export function load<T>(path: string, fresh = false): Promise<T> {
   const known = fresh ? undefined : loaded.get(path);
   if (known) return known as Promise<T>;
-  const promise = bundled ? fromScript(path) : fromServer(path);
+  const promise = bundled ? fromBundle(path) : fromServer(path);
   loaded.delete(path);
   loaded.set(path, promise);
   promise.catch(() => {
