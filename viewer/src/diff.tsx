@@ -87,6 +87,7 @@ export function Diff({ a, b, names }: { a: string; b: string; names: [string, st
   return (
     <>
       <table class="diff">
+        <colgroup><col class="line-number-column" /><col /><col class="line-number-column" /><col /></colgroup>
         <thead><tr><th colSpan={2}>{brief(names[0], 60)}</th><th colSpan={2}>{brief(names[1], 60)}</th></tr></thead>
         <tbody>
           {shown.slice(0, most).map((entry, at) =>

@@ -5,7 +5,7 @@ import { rolloutLink, route, set } from "./route";
 import { useRun } from "./run";
 import { brief, number, plural } from "./text";
 import type { Group } from "./types";
-import { Choice, Outcome, Section, Waiting } from "./ui";
+import { Choice, Name, Outcome, Section, Waiting } from "./ui";
 
 /** The best passing and the worst failing one. */
 function defaults(group: Group): [number, number] {
@@ -39,13 +39,13 @@ export function GroupScreen({ run, number: id }: { run: string; number: number }
   const flat = group.rewards.length > 1 && group.rewards.every((reward) => reward === group.rewards[0]);
   return (
     <>
-      <h1>{brief(cell?.problem ?? `Group ${id}`, 120)}</h1>
+      <h1><Name of={cell?.problem ?? `Group ${id}`} /></h1>
       <p class="soft">{cell ? `${brief(cell.kind, 20)} ${cell.step} · ` : ""}{plural(group.rows.length, "rollout")}, {group.outcomes.filter((outcome) => outcome === "passed").length} passed · {brief(of.value?.name, 80)}</p>
       {flat && <p class="notice">No signal: all rewards are equal, so this group teaches nothing by reward.</p>}
       <Section title="Rollout × test">
         <div class="scroll" tabIndex={0} role="region" aria-label="Rollout by test">
           <table class="tests-matrix">
-            <thead><tr><th>Rollout</th><th>Outcome</th><th class="number">Reward</th>{group.tests.map((test, at) => <th key={at} class="test"><span title={brief(test, 200)}>{brief(test, 40)}</span></th>)}</tr></thead>
+            <thead><tr><th>Rollout</th><th>Outcome</th><th class="number">Reward</th>{group.tests.map((test, at) => <th key={at} class="test"><span title={brief(test, 200)}><Name of={test} most={60} /></span></th>)}</tr></thead>
             <tbody>
               {group.rows.map((row, at) => (
                 <tr key={row}>

@@ -56,8 +56,10 @@ export function filters(query: URLSearchParams = route.value.query): URLSearchPa
 
 export function rolloutLink(run: string, row: number, more: Query = {}): string {
   const query = filters();
-  const tab = route.value.query.get("tab");
-  if (tab && route.value.screen === "rollout") query.set("tab", tab);
+  for (const kept of ["tab", "heat"]) {
+    const value = route.value.query.get(kept);
+    if (value && route.value.screen === "rollout") query.set(kept, value);
+  }
   for (const [key, value] of Object.entries(more)) if (value !== null && value !== undefined) query.set(key, String(value));
   return link(`run/${encodeURIComponent(run)}/rollout/${row}`, query);
 }

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Loaded } from "./data";
-import { brief, visible } from "./text";
+import { brief, parts, visible } from "./text";
 
 export function Waiting({ of, what }: { of: Loaded<unknown>; what: string }) {
   if (of.error === null) return <p class="loading" role="status">Loading {what}…</p>;
@@ -17,11 +17,16 @@ export function Failure({ message, retry }: { message: string; retry?: () => voi
   );
 }
 
+/** A long name that breaks where its words end. */
+export function Name({ of, most = 120 }: { of: string; most?: number }) {
+  return <>{parts(brief(of, most)).map((part, at) => (at === 0 ? part : [<wbr key={at} />, part]))}</>;
+}
+
 const SIGNS: Record<string, string> = { passed: "✓", failed: "✗", invalid: "⊘", error: "!", lost: "?" };
 
-export function Outcome({ of }: { of: string | null | undefined }) {
+export function Outcome({ of, word }: { of: string | null | undefined; word?: string }) {
   const outcome = of || "unknown";
-  return <span class={`outcome ${SIGNS[outcome] ? outcome : "lost"}`}><span aria-hidden="true">{SIGNS[outcome] ?? "·"}</span> {brief(outcome, 30)}</span>;
+  return <span class={`outcome ${SIGNS[outcome] ? outcome : "lost"}`}><span aria-hidden="true">{SIGNS[outcome] ?? "·"}</span> {brief(word ?? outcome, 30)}</span>;
 }
 
 export function Copy({ text, what }: { text: string; what: string }) {
