@@ -21,13 +21,14 @@ export const CHOICES: { key: StringColumn; label: string }[] = [
   { key: "reason", label: "Reason" },
 ];
 
-/** The letters that all names begin with, up to the end of a word; 0 where that tells nothing. */
+/** How many letters all names begin with, up to the end of a word; 0 where numbers alone would be left. */
 function sharedBeginning(sorted: string[]): number {
   const [first = "", last = ""] = [sorted[0], sorted[sorted.length - 1]];
   if (sorted.length < 3) return 0;
   let same = 0;
   while (same < Math.min(first.length, last.length) && first[same] === last[same]) same++;
-  return Math.max(first.lastIndexOf("_", same - 1), first.lastIndexOf("/", same - 1)) + 1;
+  const end = Math.max(first.lastIndexOf("_", same - 1), first.lastIndexOf("/", same - 1)) + 1;
+  return sorted.every((name) => /^[A-Za-z]/.test(name.slice(end))) ? end : 0;
 }
 
 const TEXTS = new Set<string>([...CHOICES.map(({ key }) => key), "problem", "end_reason"]);

@@ -109,7 +109,11 @@ export function Tabs({ tabs, active, onChoose, label }: { tabs: Option[]; active
       {tabs.map((tab) => (
         <button
           key={tab.value} type="button" role="tab" id={`tab-${tab.value}`} aria-selected={tab.value === active}
-          aria-controls="panel" tabIndex={tab.value === active ? 0 : -1} onClick={() => onChoose(tab.value)}
+          aria-controls="panel" tabIndex={tab.value === active ? 0 : -1}
+          onClick={(event) => {
+            onChoose(tab.value);
+            if (event.detail > 0) event.currentTarget.blur(); // by pointer: the arrow keys go on through the rollouts
+          }}
         >
           {tab.label}
         </button>
