@@ -106,7 +106,10 @@ def test_ten_megabytes_leave_the_page_usable(browser: Browser, huge: str, kind: 
 
 @pytest.mark.slow
 def test_a_hundred_thousand_tokens_are_drawn_in_parts(browser: Browser, tmp_path: Path) -> None:
-    episode = record("long") | {"turns": [{"text": "long", "sampled_tokens": [1] * 100_000}], "sampled_tokens": [1] * 100_000}
+    episode = record("long") | {
+        "turns": [{"text": "long", "sampled_tokens": [1] * 100_000}],
+        "sampled_tokens": [1] * 100_000,
+    }
     path = evaluation(tmp_path / "mine.jsonl", json.dumps({"index": 0, "episode": episode}) + "\n")
     with (
         viewer(Filled(Library([path], lambda model, tokens: ["piece "] * len(tokens)))) as url,

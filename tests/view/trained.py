@@ -48,4 +48,4 @@ def once(marker: Path) -> Iterator[bool]:
     with marker.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield not marker.exists()
-        marker.touch()
+        marker.touch()  # not after a failure: the next one tries again

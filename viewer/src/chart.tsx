@@ -110,7 +110,7 @@ export function Chart({ title, curves, height = 190, share = false, legend = fal
     };
   }, [title, curves, height, share, isDark]);
   return (
-    <figure class="chart" role="group" aria-label={title}>
+    <figure class="chart" aria-label={title}>
       <figcaption><strong>{title}</strong> <span class="reading soft" /></figcaption>
       <div ref={target} role="img" aria-label={summary(title, curves)} />
       {legend && curves.length > 1 && <Legend curves={curves} />}

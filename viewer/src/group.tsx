@@ -25,7 +25,7 @@ export function GroupScreen({ run, number: id }: { run: string; number: number }
   const { run: of, rows } = useRun(run);
   const data = useData<Group>(`runs/${run}/groups/${id}`);
   const group = data.value;
-  if (!group) return <Waiting of={data} what="the group" />;
+  if (!group) return <Waiting of={data} what="the group" title={`Group ${id}`} />;
   const cell = rows?.groups.get(id);
   const query = route.value.query;
   const [best, worst] = defaults(group);

@@ -135,7 +135,7 @@ function Largest({ tokens, metric, go }: { tokens: Tokens; metric: Metric; go: (
   }, [metric]);
   return (
     <>
-      <h3>Largest here</h3>
+      <h2 class="minor">Largest here</h2>
       <ul class="largest">
         {places.map((place) => (
           <li key={place}><button type="button" class="plain" onClick={() => go(place)}><code>{JSON.stringify(visible((tokens.text[place] ?? "").slice(0, 30)))}</code></button> <span>{number(metric.values[place], 2)}</span></li>

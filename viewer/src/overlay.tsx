@@ -64,6 +64,7 @@ function overlay(runs: Run[], metric: string, apart: boolean): Curve[] {
     .map((members) => members.filter((run) => points(run).length > 0))
     .filter((members) => members.length > 0)
     .map((members, at) => {
+      members.sort((a, b) => (a.seed ?? 0) - (b.seed ?? 0));
       const name = brief(members[0]?.name, 60);
       if (members.length === 1) return { label: name, colour: at, points: points(members[0] as Run) };
       const seeds = members.map((run) => run.seed ?? "?").join(", ");

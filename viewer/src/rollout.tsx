@@ -55,19 +55,19 @@ export function RolloutScreen({ run, row }: { run: string; row: number }) {
     if (!data.value) return;
     for (const near of [after, before]) if (near !== undefined) void load(`runs/${run}/rollouts/${near}`).catch(() => undefined);
   }, [run, data.value, before, after]);
-  const step = (to: number | undefined, label: string, name: string) =>
-    to === undefined ? <span class="step off" aria-hidden="true">{label}</span> : <a class="step" data-step={name} href={rolloutLink(run, to)} aria-label={name}>{label}</a>;
+  const step = (to: number | undefined, label: string, name: string, spoken?: string) =>
+    to === undefined ? <span class="step off" aria-hidden="true">{label}</span> : <a class="step" data-step={name} href={rolloutLink(run, to)} aria-label={spoken}>{label}</a>;
   const bar = (
     <nav class="steps" aria-label="Rollouts">
       <a href={runLink(run, new URLSearchParams([...route.value.query].filter(([key]) => key !== "tab")))} class="up">List</a>
-      {step(beside?.previous, "←", "previous")}
+      {step(beside?.previous, "←", "previous", "previous rollout")}
       <span class="soft place">{beside && beside.at >= 0 ? `${number(beside.at + 1)} of ${number(list.length)}` : "–"}</span>
-      {step(beside?.next, "→", "next")}
+      {step(beside?.next, "→", "next", "next rollout")}
       {step(beside?.earlier, "[ earlier step", "earlier")}
       {step(beside?.later, "later step ]", "later")}
     </nav>
   );
-  if (!of) return <>{bar}<Waiting of={data} what="the rollout" /></>;
+  if (!of) return <>{bar}<Waiting of={data} what="the rollout" title={`Rollout ${row}`} /></>;
   const shown = of.row;
   const tabs = tabsOf(of);
   const wanted = route.value.query.get("tab") ?? "rtl";

@@ -62,7 +62,7 @@ export function useFiltered(id: string, rows: Rows | null) {
 export function RunScreen({ id }: { id: string }) {
   const { run, index, rows } = useRun(id);
   const { list, note } = useFiltered(id, rows);
-  if (!run.value) return <Waiting of={run} what="the run" />;
+  if (!run.value) return <Waiting of={run} what="the run" title={id} />;
   const of = run.value;
   return (
     <>

@@ -17,7 +17,7 @@ export function Runs() {
     const timer = setInterval(() => setVersion((count) => count + 1), 5000);
     return () => clearInterval(timer);
   }, [someRunning]);
-  if (!runs || !list.value) return <Waiting of={list} what="the runs" />;
+  if (!runs || !list.value) return <Waiting of={list} what="the runs" title="Runs" />;
   if (runs.length === 0) return <Nothing root={list.value.root} />;
   return <List runs={runs} root={list.value.root} />;
 }

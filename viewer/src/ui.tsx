@@ -4,9 +4,11 @@ import { useState } from "preact/hooks";
 import type { Loaded } from "./data";
 import { brief, parts, visible } from "./text";
 
-export function Waiting({ of, what }: { of: Loaded<unknown>; what: string }) {
-  if (of.error === null) return <p class="loading" role="status">Loading {what}…</p>;
-  return <Failure message={of.error} retry={of.retry} />;
+/** `title` heads a screen that has nothing else yet. */
+export function Waiting({ of, what, title }: { of: Loaded<unknown>; what: string; title?: string }) {
+  const heading = title === undefined ? null : <h1>{brief(title, 120)}</h1>;
+  if (of.error === null) return <>{heading}<p class="loading" role="status">Loading {what}…</p></>;
+  return <>{heading}<Failure message={of.error} retry={of.retry} /></>;
 }
 
 export function Failure({ message, retry }: { message: string; retry?: () => void }) {
