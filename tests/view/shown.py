@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, expect
+from playwright.sync_api import Browser, ConsoleMessage, Dialog, Error, Locator, Page, Request, expect
 
 from rtl_agent.view import Library, Viewer
 
@@ -79,9 +79,21 @@ def shown(browser: Browser, url: str, theme: Theme = "light", size: tuple[int, i
             tab.faults.append(f"console: {message.text}")
 
     tab.page.on("console", said)
-    tab.page.on("pageerror", lambda error: tab.faults.append(f"error: {error}"))
-    tab.page.on("dialog", lambda dialog: tab.faults.append(f"dialog: {dialog.message}"))
-    tab.page.on("request", lambda request: request.url.startswith((url, "data:")) or tab.faults.append(request.url))
+
+    def asked(dialog: Dialog) -> None:
+        tab.faults.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+    def fetched(request: Request) -> None:
+        if not request.url.startswith((url, "data:")):
+            tab.faults.append(f"request: {request.url}")
+
+    def failed(error: Error) -> None:
+        tab.faults.append(f"error: {error}")
+
+    tab.page.on("pageerror", failed)
+    tab.page.on("dialog", asked)
+    tab.page.on("request", fetched)
     try:
         yield tab
         assert tab.faults == []

@@ -1,10 +1,9 @@
-"""The page in the real browser: every screen is there in light and dark and on a phone, by keys too, and nothing goes wrong.
+"""The page in the real browser: every screen, in light and dark, on a phone, by keys; and nothing goes wrong.
 
 The run is written by hand, in milliseconds; `test_screens.py` looks closer, at runs that were trained.
 """
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect

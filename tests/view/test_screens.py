@@ -13,7 +13,7 @@ from rtl_agent.training.config import STUDENT
 from rtl_agent.view import Library
 from tests.view.filled import Filled
 from tests.view.shown import PHONE, WIDE, Shown, Theme, shown, viewer
-from tests.view.trained import GROUP, SEEDS, STEPS
+from tests.view.trained import GROUP, SEEDS
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
 
@@ -49,9 +49,10 @@ class Table:
         return str(self.strings[self.columns[column][row]])
 
     def row(self, **wanted: str) -> int:
-        return next(
-            row for row in range(self.count) if all(self.text(*one, row) == value for *one, value in wanted.items())
-        )
+        return next(row for row in range(self.count) if wanted.items() <= self.texts(row).items())
+
+    def texts(self, row: int) -> dict[str, str]:
+        return {column: self.text(column, row) for column in ("kind", "outcome")}
 
     def groups(self) -> dict[int, list[int]]:
         """The rows of each training group."""

@@ -9,16 +9,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import rtl_agent as ra
 from rich.console import Console
 
+import rtl_agent as ra
 from rtl_agent.backends.connect import Connection
 from rtl_agent.training.config import STUDENT
 from rtl_agent.training.parse import parse
 from rtl_agent.training.start import start
 
 SEEDS = (0, 1)
-STEPS = 2
 GROUP = 4
 SMALL = ("preset=embedded", "preflight_problems=0", "split_seed=0", "forward_kl_coef=1", "reward_coef=1")
 
@@ -32,14 +31,14 @@ def make_runs(server: Connection, gates: Path, taught: str, calling: str, runs: 
     """What `runs` holds afterwards: gates-0, gates-1, agents, and mine.jsonl."""
     for seed in SEEDS:
         train(
-            server, str(gates), runs / f"gates-{seed}", f"seed={seed}", f"load_checkpoint_path={taught}", "batch_size=3",
-            f"group_size={GROUP}", "max_tokens=48", f"max_steps={STEPS}", "eval_every=1", "eval_teacher=true",
+            server, str(gates), runs / f"gates-{seed}", f"seed={seed}", f"load_checkpoint_path={taught}",
+            "batch_size=3", f"group_size={GROUP}", "max_tokens=48", "max_steps=2", "eval_every=1", "eval_teacher=true",
         )  # fmt: skip
     train(
         server, "bundled", runs / "agents", "env=agentic", f"load_checkpoint_path={calling}", "heldout=false",
         "batch_size=1", "group_size=2", "max_turns=2", "max_steps=1", "eval_every=0",
     )  # fmt: skip
-    ra.evaluate(str(gates), STUDENT, limit=2, max_tokens=48, backend=server.base_url, out=runs / "mine.json")
+    ra.evaluate(str(gates), STUDENT, limit=2, max_tokens=48, backend=str(server.base_url), out=runs / "mine.json")
 
 
 @contextmanager
