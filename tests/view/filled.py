@@ -17,14 +17,12 @@ class Filled(Library):
     def __init__(self, library: Library) -> None:
         super().__init__(library.roots, library.decode)
 
-    def answer(self, path: str, query: Mapping[str, str]) -> dict[str, Any]:
+    def answer(self, path: str, query: Mapping[str, str], *more: Any, **named: Any) -> dict[str, Any]:
         parts = path.strip("/").split("/")
-        if parts[2:3] == ["rollouts"] and parts[-1] == "waves":
-            return waves(query)
-        found = super().answer(path, query)
+        found = dict(super().answer(path, query, *more, **named))
         if parts[2:] == ["index"]:
             _index(found)
-        elif parts[2:3] == ["rollouts"]:
+        elif parts[2:3] == ["rollouts"] and len(parts) == 4:
             _rollout(found)
         elif len(parts) == 2:
             found["exam"] = found.get("exam") or {"before": {"pass_rate": 0.1}, "after": {"pass_rate": 0.6}}
@@ -36,7 +34,7 @@ class Filled(Library):
 
 
 def _index(found: dict[str, Any]) -> None:
-    strings, columns = found["strings"], found["columns"]
+    found["strings"], found["columns"] = strings, columns = [*found["strings"]], {**found["columns"]}
     for name, values in (("category", ("cid002", "cid003")), ("difficulty", DIFFICULTIES)):
         if any(strings[at] for at in columns[name]):
             continue
@@ -48,8 +46,9 @@ def _index(found: dict[str, Any]) -> None:
 def _rollout(found: dict[str, Any]) -> None:
     found["reference"] = found["reference"] or dict.fromkeys(found["files"], REFERENCE)
     found["commands"] = found["commands"] or [{"about": "grade it again", "command": "rtl-agent grade answer.sv"}]
-    tokens = found["tokens"]
+    tokens = found["tokens"] = dict(found["tokens"] or {})
     if not tokens:
+        found["tokens"] = None
         return
     count = len(tokens["text"])
     wave = [math.sin(at / 5) for at in range(count)]
@@ -66,9 +65,8 @@ def _rollout(found: dict[str, Any]) -> None:
             tokens[name] = values
 
 
-def waves(query: Mapping[str, str]) -> dict[str, Any]:
+def waves(reference: bool) -> dict[str, Any]:
     """Of a counter that misses its fifth step; the reference's does not."""
-    reference = query.get("of") == "reference"
     clock = [(at, str(at // 5 % 2)) for at in range(0, 200, 5)]
     count = [(at, f"{(at // 10 - (0 if reference or at < 50 else 1)) % 16:04b}") for at in range(0, 200, 10)]
     signals = [

@@ -10,6 +10,7 @@ from typing import Literal
 from playwright.sync_api import Browser, ConsoleMessage, Dialog, Error, Locator, Page, Request, expect
 
 from rtl_agent.view import Library, Viewer
+from tests.view.filled import waves
 
 Theme = Literal["light", "dark"]
 WIDE, PHONE = (1280, 720), (390, 844)
@@ -72,6 +73,8 @@ def shown(browser: Browser, url: str, theme: Theme = "light", size: tuple[int, i
     )
     context.set_default_timeout(PATIENCE)
     context.add_init_script(WATCH)
+    # Simulating takes seconds and needs the tools; what the server answers is tested where it is made.
+    context.route("**/waves?*", lambda route: route.fulfill(json=waves("of=reference" in route.request.url)))
     tab = Shown(context.new_page(), url)
 
     def said(message: ConsoleMessage) -> None:
