@@ -9,8 +9,10 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from rtl_agent.cli.view import decode
+from rtl_agent.runs import RunWriter
 from rtl_agent.training.config import STUDENT
 from rtl_agent.view import Library
+from tests.report.example_run import CONFIG, add_step
 from tests.view.filled import Filled
 from tests.view.shown import PHONE, WIDE, Shown, Theme, shown, viewer
 from tests.view.trained import GROUP, SEEDS
@@ -162,19 +164,18 @@ def test_a_rollout_shows_what_was_asked_written_and_found(tab: Shown, table: Tab
     expect(answer.get_by_label("Answer", exact=True)).to_contain_text("endmodule")
 
 
-def test_diagnostics_stand_at_their_lines(tab: Shown, library: Filled, monkeypatch: pytest.MonkeyPatch) -> None:
-    """At the third line of the answer, whichever it is: what a student gets wrong changes from run to run."""
+def test_diagnostics_stand_at_their_lines(tab: Shown, library: Filled) -> None:
+    """Counted in the block that was graded. Made here: what a student gets wrong changes from run to run."""
     rollout = library.answer("runs/gates-0/rollouts/0", {})
-    (file, *_), said = (
-        rollout["files"],
-        {"tool": "slang", "severity": "error", "line": 3, "column": 1, "text": "no such net"},
-    )
-    rollout["grade"]["diagnostics"] = [{**said, "file": file}, {**said, "file": "elsewhere.sv"}]
+    rollout["files"] = {"answer": "Here it is:\n```verilog\nmodule gate;\n\n  assign y = z;\nendmodule\n```\n"}
+    said = {"tool": "slang", "severity": "error", "line": 3, "column": 1, "text": "no such net"}
+    rollout["grade"]["diagnostics"] = [{**said, "file": "rtl/gate.sv"}, {**said, "file": "/src/checks.sv"}]
     tab.page.route("**/api/runs/gates-0/rollouts/0", lambda route: route.fulfill(json=rollout))
     page = tab.open("run/gates-0/rollout/0")
     lines = page.get_by_role("group", name="RTL: ").locator(".code-line")
+    expect(lines.nth(2)).to_contain_text("assign y = z;")
     expect(lines.nth(3)).to_contain_text("error (slang): no such net")
-    expect(page.get_by_text("elsewhere.sv:3")).to_be_visible()
+    expect(page.get_by_text("/src/checks.sv:3")).to_be_visible()
 
 
 def test_the_interfaces_differences_are_named(tab: Shown, library: Filled) -> None:
@@ -244,9 +245,6 @@ def test_an_evaluation_has_the_same_screens(tab: Shown) -> None:
 
 def test_new_steps_appear_while_a_run_is_written(browser: Browser, runs: Path, tmp_path: Path) -> None:
     """A run is being written as long as its process lives: this one's."""
-    from rtl_agent.runs import RunWriter
-    from tests.report.example_run import CONFIG, add_step
-
     with RunWriter.create(tmp_path / "live", CONFIG, if_exists="raise") as run:
         add_step(run, 0)
         with viewer(Library([tmp_path])) as url, shown(browser, url) as tab:
