@@ -7,10 +7,10 @@ import { brief, number, plural } from "./text";
 import type { Group } from "./types";
 import { Choice, Name, Outcome, Section, Waiting } from "./ui";
 
-/** The best passing and the worst failing one. */
+/** The worst failing and the best passing one: what was wrong is red at the left, what is right is green. */
 function defaults(group: Group): [number, number] {
   const order = group.rows.map((_, at) => at).sort((a, b) => worth(group, b) - worth(group, a));
-  return [order[0] ?? 0, order[order.length - 1] ?? 0];
+  return [order[order.length - 1] ?? 0, order[0] ?? 0];
 }
 
 function worth(group: Group, at: number): number {
@@ -28,12 +28,12 @@ export function GroupScreen({ run, number: id }: { run: string; number: number }
   if (!group) return <Waiting of={data} what="the group" title={`Group ${id}`} />;
   const cell = rows?.groups.get(id);
   const query = route.value.query;
-  const [best, worst] = defaults(group);
+  const [worst, best] = defaults(group);
   const place = (key: string, otherwise: number): number => {
     const at = query.has(key) ? group.rows.indexOf(Number(query.get(key))) : -1;
     return at >= 0 ? at : otherwise;
   };
-  const [a, b] = [place("a", best), place("b", worst)];
+  const [a, b] = [place("a", worst), place("b", best)];
   const name = (at: number): string => `#${at} ${group.outcomes[at] ?? ""}, reward ${number(group.rewards[at], 2)}`;
   const options = group.rows.map((row, at) => ({ value: String(row), label: name(at) }));
   const flat = group.rewards.length > 1 && group.rewards.every((reward) => reward === group.rewards[0]);

@@ -104,7 +104,7 @@ function Verdict({ run, of, group }: { run: string; of: Rollout; group: number |
     <header class="verdict">
       <div>
         <h1><Name of={of.problem_id} /> <Outcome of={outcome} /></h1>
-        <p class="soft">{facts.join(" · ")} {group !== null && <> · <a href={groupLink(run, group)}>its group of {of.siblings.length || 1}</a></>}</p>
+        <p class="soft">{facts.join(" · ")} {group !== null && <> · <a class="whole" href={groupLink(run, group)}>its group of {of.siblings.length || 1}</a></>}</p>
         <p>Reward <strong>{number(of.reward)}</strong>{parts.length > 0 && <span class="soft"> = {parts.map(([name, value]) => `${brief(name, 40)} ${number(value, 2)}`).join(" + ")}</span>}</p>
       </div>
       {reasons.length > 0 && (

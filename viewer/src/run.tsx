@@ -64,14 +64,15 @@ export function RunScreen({ id }: { id: string }) {
   const { list, note } = useFiltered(id, rows);
   if (!run.value) return <Waiting of={run} what="the run" title={id} />;
   const of = run.value;
+  const heldOut = (of.series?.["test/env/all/tests_passed"]?.length ?? 0) > 0 ? ", held out" : "";
   return (
     <>
       <h1>{brief(of.name, 120)} {of.kind === "eval" && <span class="tag">evaluation</span>} {of.running && <span class="tag live">running</span>}</h1>
       <p class="soft">{[of.student && `student ${of.student}`, of.teacher && `teacher ${of.teacher}`, of.mode, of.seed !== null && `seed ${of.seed}`, of.steps !== null && plural(of.steps, "step")].filter(Boolean).map((part) => brief(String(part), 80)).join(" · ")}</p>
       {run.error !== null && <Waiting of={run} what="the run" />}
       <dl class="tiles">
-        <div><dt>Pass rate</dt><dd class="now">{percent(of.headline?.pass_rate)}</dd></div>
-        <div><dt>Reward</dt><dd class="now">{number(of.headline?.reward)}</dd></div>
+        <div><dt>Pass rate{heldOut}</dt><dd class="now">{percent(of.headline?.pass_rate)}</dd></div>
+        <div><dt>Reward{heldOut}</dt><dd class="now">{number(of.headline?.reward)}</dd></div>
         <div><dt>KL to the teacher</dt><dd class="now">{number(of.headline?.teacher_kl)}</dd></div>
         <div><dt>Rollouts</dt><dd class="now">{number(rows?.data.count ?? of.rollouts)}</dd></div>
       </dl>
