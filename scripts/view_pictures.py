@@ -2,7 +2,7 @@
 
     python scripts/view_pictures.py [RUN]
 
-Without a run it trains one first: 24 steps of `preset=demo` on 24 problems, four answers to each. The waves are simulated
+Without a run it trains one first: 24 steps of `preset=demo` on 24 problems, four answers to each. Waves are simulated
 again, which needs the tools of a grade.
 """
 
