@@ -66,15 +66,17 @@ def viewer(library: Library) -> Iterator[str]:
 
 
 @contextmanager
-def shown(browser: Browser, url: str, theme: Theme = "light", size: tuple[int, int] = WIDE) -> Iterator[Shown]:
+def shown(
+    browser: Browser, url: str, theme: Theme = "light", size: tuple[int, int] = WIDE, *, simulated: bool = False
+) -> Iterator[Shown]:
     """A tab with a profile of its own. At the end nothing may have gone wrong in it."""
     context = browser.new_context(
         viewport={"width": size[0], "height": size[1]}, color_scheme=theme, has_touch=size == PHONE
     )
     context.set_default_timeout(PATIENCE)
     context.add_init_script(WATCH)
-    # Simulating takes seconds and needs the tools; what the server answers is tested where it is made.
-    context.route("**/waves?*", lambda route: route.fulfill(json=waves("of=reference" in route.request.url)))
+    if not simulated:  # which takes seconds and needs the tools
+        context.route("**/waves?*", lambda route: route.fulfill(json=waves("of=reference" in route.request.url)))
     tab = Shown(context.new_page(), url)
 
     def said(message: ConsoleMessage) -> None:

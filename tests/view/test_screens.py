@@ -14,7 +14,7 @@ from rtl_agent.training.config import STUDENT
 from rtl_agent.view import Library
 from tests.report.example_run import CONFIG, add_step
 from tests.view.filled import Filled
-from tests.view.shown import PHONE, WIDE, Shown, Theme, shown, viewer
+from tests.view.shown import PATIENCE, PHONE, WIDE, Shown, Theme, shown, viewer
 from tests.view.trained import GROUP, SEEDS
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
@@ -234,6 +234,17 @@ def test_waves_mark_the_failing_signal_beside_the_reference(tab: Shown, table: T
     expect(names.get_by_role("listitem")).to_have_count(1)
     page.get_by_label("Radix").select_option("bin")
     assert "radix=bin" in tab.state()
+
+
+def test_waves_are_simulated_again_on_demand(browser: Browser, url: str, table: Table) -> None:
+    row = next(row for row in range(table.count) if table.columns["tests"][row] > 1)  # it compiled
+    with shown(browser, url, simulated=True) as tab:
+        page = tab.open(f"run/gates-0/rollout/{row}?tab=waves")
+        page.get_by_label("Test").select_option(label=page.get_by_label("Test").locator("option").first.inner_text())
+        page.get_by_role("button", name="Simulate and show the waves").click()
+        expect(page.locator("svg.waves")).to_be_visible(timeout=3 * PATIENCE)
+        for port in ("a", "b", "y"):
+            expect(page.get_by_role("list", name="Signals").get_by_text(port, exact=True).first).to_be_visible()
 
 
 def test_an_evaluation_has_the_same_screens(tab: Shown) -> None:

@@ -54,6 +54,13 @@ export function filters(query: URLSearchParams = route.value.query): URLSearchPa
   return new URLSearchParams([...query].filter(([key]) => FILTERS.includes(key)));
 }
 
+/** Links to many rollouts at once: what they have in common is put together once. */
+export function rolloutLinks(run: string): { rollout: (row: number) => string; group: (group: number) => string } {
+  const text = filters().toString();
+  const [start, end] = [`#/run/${encodeURIComponent(run)}`, text ? `?${text}` : ""];
+  return { rollout: (row) => `${start}/rollout/${row}${end}`, group: (group) => `${start}/group/${group}${end}` };
+}
+
 export function rolloutLink(run: string, row: number, more: Query = {}): string {
   const query = filters();
   for (const kept of ["tab", "heat"]) {
