@@ -124,7 +124,9 @@ def grade(
         ensure_new(keep)
     asked = patterns(only)
     if asked and waves is not None:
-        raise typer.BadParameter("the waves of a service are those of all its tests: leave -k out", param_hint="--waves")
+        raise typer.BadParameter(
+            "the waves of a service are those of all its tests: leave -k out", param_hint="--waves"
+        )
     ensure_no_waves(waves)
     selection = Selection(ids or (), families or (), categories or (), difficulties or (), kinds or (), (), split)
     problems = console.chosen(source, selection, skip_bad=skip_bad)

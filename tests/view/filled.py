@@ -78,5 +78,6 @@ def waves(reference: bool) -> dict[str, Any]:
     return {
         "status": "ok", "message": "", "timescale": "1ns", "from": 0, "to": 200, "fail_time": None if reference else 55,
         "differs_at": 50, "failing_signal": "dut.count", "expected": "5", "got": "4", "signals": signals,
-        "truncated": False, "notes": [], "reference": True, "file": f"waves/{'reference' if reference else 'candidate'}.vcd",
+        "truncated": False, "notes": [], "reference": True,
+        "file": f"waves/{'reference' if reference else 'candidate'}.vcd",
     }  # fmt: skip
