@@ -20,6 +20,7 @@ real: setup  ## fetch a real code model (1.1 GB), evaluate it, teach it for hour
 	@$(BIN)/python scripts/real_model.py run $(if $(STEPS),--steps $(STEPS)) $(if $(MINUTES),--minutes $(MINUTES))
 
 test: setup  ## lint, types, layering and all tests that are not slow
+	@sh scripts/setup.sh --browser
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/lint-imports
@@ -32,6 +33,7 @@ test-quick:  ## in a minute, without EDA tools and torch: lint and the tests tha
 	@$(BIN)/pytest -p tests.quick -m "not slow" $(XDIST)
 
 test-all: setup  ## the same with the slow tests, Ray among them
+	@sh scripts/setup.sh --page
 	@$(BIN)/python -c 'import ray' 2>/dev/null || $(BIN)/pip install -qq --disable-pip-version-check -e '.[dev,ray]'
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check --quiet .

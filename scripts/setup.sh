@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs what rtl-agent needs, once: system packages with apt-get, Python packages in .venv. Silent when all is there.
 # With --quick only what `make test-quick` needs: Python packages without torch, no tools.
+# With --browser only what the tests of the page need, with --page what rebuilds the page too.
 set -eu
 cd "$(dirname "$0")/.."
 venv=.venv
@@ -29,6 +30,14 @@ find_missing() {
     has bwrap || need bubblewrap "bwrap (bubblewrap)"
     has yosys || need yosys "yosys"
     { has cc && has c++; } || need g++ "cc and c++ (a C and a C++ compiler)"
+}
+
+# Debian's browser, or one that is here. Without a font it draws nothing.
+has_browser() { has "${RTL_AGENT_BROWSER:-chromium}" || has chromium-browser || has google-chrome || has google-chrome-stable; }
+find_missing_for_page() {
+    packages='' programs=''
+    has_browser || need "chromium fonts-dejavu-core" "chromium (or google-chrome, or another that RTL_AGENT_BROWSER names)"
+    [ "$mode" = --browser ] || { has node && has npm; } || need "nodejs npm" "node and npm"
 }
 
 find_python() {
@@ -75,7 +84,7 @@ install_packages() {
         tail -n 8 "$log" >&2
         fail "apt-get could not install:$packages"
     }
-    find_missing
+    "$find"
     [ -z "$programs" ] || fail "still missing after apt-get: $programs."
 }
 
@@ -104,7 +113,18 @@ install_tools() {
     "$venv/bin/python" -m rtl_agent.toolchain.install || [ $? -eq 3 ] || exit 1
 }
 
-if [ "${1:-}" = --quick ]; then
+mode=${1:-} find=find_missing
+if [ "$mode" = --browser ] || [ "$mode" = --page ]; then
+    find=find_missing_for_page
+    "$find"
+    [ -n "$packages" ] || exit 0
+    log=$(mktemp)
+    trap 'rm -f "$log"' EXIT
+    # Everything else can be tested without.
+    (install_packages) || say "the tests of the page (tests/view) will fail without: $programs."
+    exit 0
+fi
+if [ "$mode" = --quick ]; then
     [ -x "$venv/bin/pytest" ] && exit 0
     log=$(mktemp)
     trap 'rm -f "$log"' EXIT

@@ -62,7 +62,7 @@ def demo(
     print_plain(f"{minutes:.1f} minutes. What it wrote before and after: {page}")
     print_plain(f"Evaluate it further: rtl-agent eval generated --model {path} --checkpoint last")
     print_plain(f"Show the run: rtl-agent runs show {path}")
-    print_plain(f"Look at it in the browser: rtl-agent view {path}")
+    print_plain(f"Look at every rollout in the browser: rtl-agent view {path}")
     if not all(one.met for one in checked):
         raise typer.Exit(console.SOME_FAILED)
 

@@ -69,7 +69,7 @@ class RunRecord:
     def option(self, *names: str) -> Any:
         """The value of the first of these options that the config has, at its top or in one of its groups."""
         groups = [self.config, *(value for value in self.config.values() if isinstance(value, Mapping))]
-        found = (group[name] for name in names for group in groups if group.get(name))
+        found = (group[name] for name in names for group in groups if group.get(name) not in (None, ""))
         return next((value for value in found if isinstance(value, str | int | float)), None)
 
     @property

@@ -40,10 +40,10 @@ def path_with(tmp_path: Path, *names: str) -> Path:
     return programs
 
 
-def run_setup(checkout: Path, path: Path) -> subprocess.CompletedProcess[str]:
+def run_setup(checkout: Path, path: Path, *words: str) -> subprocess.CompletedProcess[str]:
     shell = shutil.which("sh") or "/bin/sh"
     return subprocess.run(
-        [shell, "scripts/setup.sh"],
+        [shell, "scripts/setup.sh", *words],
         cwd=checkout,
         env={"PATH": str(path), "HOME": str(checkout)},
         stdin=subprocess.DEVNULL,
@@ -190,3 +190,34 @@ def test_tool_that_was_removed_is_noticed(checkout: Path, tmp_path: Path) -> Non
 def test_ci_script_and_shims_can_be_executed() -> None:
     for file in (ROOT / ".ci" / "run", *(ROOT / "rtl_agent" / "toolchain" / "shims").iterdir()):
         assert os.access(file, os.X_OK), file
+
+
+def pretend(programs: Path, **does: str) -> None:
+    for name, script in does.items():
+        file = programs / name.replace("_", "-")
+        file.write_text(f"#!/bin/sh\n{script}\n")
+        file.chmod(0o755)
+
+
+def test_the_browser_is_installed_with_a_font_and_only_where_there_is_none(checkout: Path, tmp_path: Path) -> None:
+    programs = path_with(tmp_path, "touch", "chmod")
+    browser = f'[ "$1" = install ] && touch "{programs}/chromium" && chmod +x "{programs}/chromium"; exit 0'
+    pretend(programs, apt_get=browser, sudo='exec "$@"')
+    first = run_setup(checkout, programs, "--browser")
+    assert "apt-get (a minute or two): chromium fonts-dejavu-core" in first.stdout
+    second = run_setup(checkout, programs, "--browser")
+    assert (first.returncode, second.returncode, second.stdout, second.stderr) == (0, 0, "", "")
+
+
+def test_a_browser_that_cannot_be_installed_is_said_and_stops_nothing(checkout: Path, tmp_path: Path) -> None:
+    done = run_setup(checkout, path_with(tmp_path), "--browser")
+    assert done.returncode == 0
+    assert "missing: chromium (or google-chrome, or another that RTL_AGENT_BROWSER names)" in done.stderr
+    assert "the tests of the page (tests/view) will fail" in done.stdout
+
+
+def test_what_builds_the_page_is_asked_for_by_its_own_mode(checkout: Path, tmp_path: Path) -> None:
+    programs = path_with(tmp_path)
+    pretend(programs, google_chrome_stable="exit 0")
+    assert run_setup(checkout, programs, "--browser").stderr == ""
+    assert "missing: node and npm" in run_setup(checkout, programs, "--page").stderr

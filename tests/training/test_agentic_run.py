@@ -21,7 +21,7 @@ TEACHING_STEPS = 30
 WORKSPACES = [problem for problem in load_problems("bundled") if problem.kind is Kind.AGENTIC]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def calling(server: Connection) -> str:
     """A student that has learned by heart to call the shell in one of the workspaces."""
     data = [_shown(min(WORKSPACES, key=lambda problem: len(problem.prompt)))]

@@ -9,6 +9,7 @@ export interface Curve {
   label: string;
   colour: number;
   points: [number, Num][];
+  dash?: number[];
   low?: Map<number, number>;
   high?: Map<number, number>;
 }
@@ -40,7 +41,7 @@ function summary(title: string, curves: Curve[]): string {
   return `${title}. ${parts.join("; ")}`;
 }
 
-function build(target: HTMLElement, curves: Curve[], height: number): uPlot {
+function build(target: HTMLElement, curves: Curve[], height: number, share: boolean): uPlot {
   const steps = [...new Set(curves.flatMap((curve) => curve.points.map(([step]) => step)))].sort((a, b) => a - b);
   const data: Num[][] = [steps];
   const series: uPlot.Series[] = [{ label: "step", value: (_, value) => (value === null ? "–" : String(value)) }];
@@ -52,7 +53,7 @@ function build(target: HTMLElement, curves: Curve[], height: number): uPlot {
   for (const curve of curves) {
     const stroke = colour(`c${curve.colour % 6}`);
     add(new Map(curve.points), {
-      label: curve.label, stroke, width: 2, points: { show: curve.points.length < 40, size: 5, fill: stroke },
+      label: curve.label, stroke, width: 2, dash: curve.dash, points: { show: curve.points.length < 40, size: 5, fill: stroke },
       value: (_, value) => number(value),
     });
     if (!curve.low || !curve.high) continue;
@@ -63,12 +64,12 @@ function build(target: HTMLElement, curves: Curve[], height: number): uPlot {
   const axis: uPlot.Axis = {
     stroke: colour("soft"), grid: { stroke: colour("rule"), width: 1 }, ticks: { stroke: colour("rule"), width: 1 }, font: "12px system-ui, sans-serif",
   };
-  const whole: uPlot.Axis = { ...axis, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000] };
+  const whole: uPlot.Axis = { ...axis, size: 30, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000] };
   return new uPlot(
     {
       width: target.clientWidth, height, series, bands, title: "",
-      axes: [whole, { ...axis, size: 52, values: (_, splits) => splits.map((split) => String(Number(split.toPrecision(4)))) }],
-      scales: { x: { time: false } }, legend: { show: false }, cursor: { drag: { x: true, y: false } },
+      axes: [whole, { ...axis, size: 46, values: (_, splits) => splits.map((split) => String(Number(split.toPrecision(4)))) }],
+      scales: { x: { time: false }, y: share ? { range: [0, 1] } : { range: { min: { pad: 0.1, soft: 0, mode: 2 }, max: { pad: 0.1, soft: 0.01, mode: 2 } } } }, legend: { show: false }, cursor: { drag: { x: true, y: false } },
       hooks: { setCursor: [(plot) => describe(target, plot, curves, bands.length > 0)] },
     },
     data as uPlot.AlignedData,
@@ -94,25 +95,34 @@ function describe(target: HTMLElement, plot: uPlot, curves: Curve[], banded: boo
   line.textContent = `step ${plot.data[0][at]}: ${parts.join(" · ")}`;
 }
 
-export function Chart({ title, curves, height = 190 }: { title: string; curves: Curve[]; height?: number }) {
+export function Chart({ title, curves, height = 190, share = false, legend = false }: { title: string; curves: Curve[]; height?: number; share?: boolean; legend?: boolean }) {
   const target = useRef<HTMLDivElement>(null);
   const isDark = dark.value;
   useEffect(() => {
     const element = target.current;
     if (!element) return;
-    const plot = build(element, curves, height);
+    const plot = build(element, curves, height, share);
     const watch = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height }));
     watch.observe(element);
     return () => {
       watch.disconnect();
       plot.destroy();
     };
-  }, [title, curves, height, isDark]);
+  }, [title, curves, height, share, isDark]);
   return (
-    <figure class="chart" role="group" aria-label={title}>
+    <figure class="chart" aria-label={title}>
       <figcaption><strong>{title}</strong> <span class="reading soft" /></figcaption>
       <div ref={target} role="img" aria-label={summary(title, curves)} />
+      {legend && curves.length > 1 && <Legend curves={curves} />}
     </figure>
+  );
+}
+
+export function Legend({ curves }: { curves: Curve[] }) {
+  return (
+    <ul class="legend">
+      {curves.map((curve) => <li key={curve.label} class={`c${curve.colour % 6}`}><span class={curve.dash ? "key dashed" : "key"} /> <span class="ink">{curve.label}</span></li>)}
+    </ul>
   );
 }
 

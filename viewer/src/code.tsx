@@ -1,5 +1,6 @@
 // RTL with line numbers and diagnostics at their lines; virtualised, and long lines are cut.
 import { useMemo, useState } from "preact/hooks";
+import { designs, isAbout } from "./reply";
 import { brief, plural, visible } from "./text";
 import type { Diagnostic, Files } from "./types";
 import { Copy } from "./ui";
@@ -11,10 +12,6 @@ const LONGEST = 1000;
 const COLOURED = 2_000_000;
 
 type Entry = { line: number; from: number; text: string; cut: number } | { diagnostic: Diagnostic };
-
-function sameFile(a: string, b: string): boolean {
-  return a === b || a.endsWith(`/${b}`) || b.endsWith(`/${a}`);
-}
 
 function entries(lines: string[], diagnostics: Diagnostic[], whole: Set<number>): Entry[] {
   const at = new Map<number, Diagnostic[]>();
@@ -69,14 +66,15 @@ export function Code({ text, label, diagnostics = [], marked, most = 520 }: Code
 }
 
 export function CodeFiles({ files, diagnostics = [], label, marked, most }: { files: Files; diagnostics?: Diagnostic[]; label: string; marked?: (path: string) => Set<number>; most?: number }) {
-  const paths = Object.keys(files);
-  const elsewhere = diagnostics.filter((one) => !paths.some((path) => sameFile(path, one.file)));
+  const shown = useMemo(() => designs(files), [files]);
+  const paths = Object.keys(shown);
+  const elsewhere = diagnostics.filter((one) => !paths.some((path) => isAbout(path, one, shown)));
   return (
     <div class="files">
       {paths.length === 0 && <p class="soft">No RTL was found in the answer.</p>}
       {paths.map((path) => {
-        const text = files[path] ?? "";
-        const own = diagnostics.filter((one) => sameFile(path, one.file));
+        const text = shown[path] ?? "";
+        const own = diagnostics.filter((one) => isAbout(path, one, shown));
         return (
           <div class="file" key={path}>
             <p class="file-name"><code>{brief(path, 120)}</code> <span class="soft">{plural(text.length, "character")}{own.length > 0 && `, ${plural(own.length, "diagnostic")}`}</span> <Copy text={text} what={brief(path, 60)} /></p>

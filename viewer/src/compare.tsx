@@ -1,6 +1,7 @@
 // Before, this rollout, after, the teacher and the reference side by side; lines that this rollout does not have are marked.
 import { CodeFiles } from "./code";
 import { DiffFiles, newLines } from "./diff";
+import { designs, matched } from "./reply";
 import { rolloutLink, route, set } from "./route";
 import { number } from "./text";
 import type { Files, Rollout, Version } from "./types";
@@ -26,10 +27,10 @@ function columns(of: Rollout): Column[] {
   ];
 }
 
-/** The file of the same name; where each side has only one, those two. */
+/** The text of this rollout that a file of another version is compared with. */
 function counterpart(of: Files, path: string, others: Files): string {
-  const own = Object.values(of);
-  return of[path] ?? (own.length === 1 && Object.keys(others).length === 1 ? (own[0] ?? "") : "");
+  const pair = matched(of, others);
+  return (pair.length === 1 ? pair[0]?.a : pair.find((one) => one.path === path)?.a) ?? "";
 }
 
 export function Compare({ run, of }: { run: string; of: Rollout }) {
@@ -43,7 +44,7 @@ export function Compare({ run, of }: { run: string; of: Rollout }) {
         {all.map((column) => (
           <section key={column.key}>
             <h2>{column.row !== null ? <a href={rolloutLink(run, column.row)}>{column.title}</a> : column.title} {column.outcome && <Outcome of={column.outcome} />}</h2>
-            <CodeFiles files={column.files} label={column.title} most={380} marked={column.key === "this" ? undefined : (path) => newLines(counterpart(of.files, path, column.files), column.files[path] ?? "")} />
+            <CodeFiles files={column.files} label={column.title} most={380} marked={column.key === "this" ? undefined : (path) => newLines(counterpart(designs(of.files), path, designs(column.files)), designs(column.files)[path] ?? "")} />
           </section>
         ))}
       </div>

@@ -1,6 +1,7 @@
 // Two texts side by side, equal stretches folded; on a phone the two sides stand under each other.
 import { diffLines, diffWordsWithSpace } from "diff";
 import { useMemo, useState } from "preact/hooks";
+import { designs, matched } from "./reply";
 import { brief, plural, visible } from "./text";
 import type { Files } from "./types";
 
@@ -87,6 +88,7 @@ export function Diff({ a, b, names }: { a: string; b: string; names: [string, st
   return (
     <>
       <table class="diff">
+        <colgroup><col class="line-number-column" /><col /><col class="line-number-column" /><col /></colgroup>
         <thead><tr><th colSpan={2}>{brief(names[0], 60)}</th><th colSpan={2}>{brief(names[1], 60)}</th></tr></thead>
         <tbody>
           {shown.slice(0, most).map((entry, at) =>
@@ -104,9 +106,9 @@ export function Diff({ a, b, names }: { a: string; b: string; names: [string, st
 }
 
 export function DiffFiles({ a, b, names }: { a: Files; b: Files; names: [string, string] }) {
-  const paths = [...new Set([...Object.keys(a), ...Object.keys(b)])].sort();
-  if (paths.length === 0) return <p class="soft">Neither has any RTL.</p>;
-  return <>{paths.map((path) => <div class="file" key={path}><p class="file-name"><code>{brief(path, 120)}</code></p><Diff a={a[path] ?? ""} b={b[path] ?? ""} names={names} /></div>)}</>;
+  const files = useMemo(() => matched(designs(a), designs(b)), [a, b]);
+  if (files.length === 0) return <p class="soft">Neither has any RTL.</p>;
+  return <>{files.map((file) => <div class="file" key={file.path}><p class="file-name"><code>{brief(file.path, 120)}</code></p><Diff a={file.a} b={file.b} names={names} /></div>)}</>;
 }
 
 /** The lines of `b` that `a` does not have. */

@@ -5,12 +5,12 @@ import { rolloutLink, route, set } from "./route";
 import { useRun } from "./run";
 import { brief, number, plural } from "./text";
 import type { Group } from "./types";
-import { Choice, Outcome, Section, Waiting } from "./ui";
+import { Choice, Name, Outcome, Section, Waiting } from "./ui";
 
-/** The best passing and the worst failing one. */
+/** The worst failing and the best passing one: what was wrong is red at the left, what is right is green. */
 function defaults(group: Group): [number, number] {
   const order = group.rows.map((_, at) => at).sort((a, b) => worth(group, b) - worth(group, a));
-  return [order[0] ?? 0, order[order.length - 1] ?? 0];
+  return [order[order.length - 1] ?? 0, order[0] ?? 0];
 }
 
 function worth(group: Group, at: number): number {
@@ -25,27 +25,27 @@ export function GroupScreen({ run, number: id }: { run: string; number: number }
   const { run: of, rows } = useRun(run);
   const data = useData<Group>(`runs/${run}/groups/${id}`);
   const group = data.value;
-  if (!group) return <Waiting of={data} what="the group" />;
+  if (!group) return <Waiting of={data} what="the group" title={`Group ${id}`} />;
   const cell = rows?.groups.get(id);
   const query = route.value.query;
-  const [best, worst] = defaults(group);
+  const [worst, best] = defaults(group);
   const place = (key: string, otherwise: number): number => {
     const at = query.has(key) ? group.rows.indexOf(Number(query.get(key))) : -1;
     return at >= 0 ? at : otherwise;
   };
-  const [a, b] = [place("a", best), place("b", worst)];
+  const [a, b] = [place("a", worst), place("b", best)];
   const name = (at: number): string => `#${at} ${group.outcomes[at] ?? ""}, reward ${number(group.rewards[at], 2)}`;
   const options = group.rows.map((row, at) => ({ value: String(row), label: name(at) }));
   const flat = group.rewards.length > 1 && group.rewards.every((reward) => reward === group.rewards[0]);
   return (
     <>
-      <h1>{brief(cell?.problem ?? `Group ${id}`, 120)}</h1>
+      <h1><Name of={cell?.problem ?? `Group ${id}`} /></h1>
       <p class="soft">{cell ? `${brief(cell.kind, 20)} ${cell.step} · ` : ""}{plural(group.rows.length, "rollout")}, {group.outcomes.filter((outcome) => outcome === "passed").length} passed · {brief(of.value?.name, 80)}</p>
       {flat && <p class="notice">No signal: all rewards are equal, so this group teaches nothing by reward.</p>}
       <Section title="Rollout × test">
         <div class="scroll" tabIndex={0} role="region" aria-label="Rollout by test">
           <table class="tests-matrix">
-            <thead><tr><th>Rollout</th><th>Outcome</th><th class="number">Reward</th>{group.tests.map((test, at) => <th key={at} class="test"><span title={brief(test, 200)}>{brief(test, 40)}</span></th>)}</tr></thead>
+            <thead><tr><th>Rollout</th><th>Outcome</th><th class="number">Reward</th>{group.tests.map((test, at) => <th key={at} class="test"><span title={brief(test, 200)}><Name of={test} most={60} /></span></th>)}</tr></thead>
             <tbody>
               {group.rows.map((row, at) => (
                 <tr key={row}>

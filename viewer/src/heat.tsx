@@ -1,5 +1,5 @@
 // The tokens of a rollout as a heat map; the token under the pointer (or the cursor) tells its numbers.
-import { useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { route, set } from "./route";
 import { number, plural, visible } from "./text";
 import type { Num, Tokens } from "./types";
@@ -43,11 +43,12 @@ export function Heat({ tokens }: { tokens: Tokens }) {
   const offered = useMemo(() => metrics(tokens), [tokens]);
   const wanted = route.value.query.get("heat");
   const metric = offered.find((one) => one.key === wanted) ?? offered[0];
-  const [shown, setShown] = useState(AT_ONCE);
-  const [at, setAt] = useState<number | null>(null);
+  const count = tokens.text.length;
+  const linked = Number(route.value.query.get("token") ?? "-1");
+  const [at, setAt] = useState<number | null>(Number.isInteger(linked) && linked >= 0 && linked < count ? linked : null);
+  const [shown, setShown] = useState(Math.max(AT_ONCE, (at ?? 0) + 1));
   const box = useRef<HTMLDivElement>(null);
   const most = useMemo(() => (metric ? top(metric.values) : 1), [metric]);
-  const count = tokens.text.length;
   const spans = useMemo(() => {
     const out = [];
     for (let place = 0; place < Math.min(count, shown); place++) {
@@ -57,18 +58,32 @@ export function Heat({ tokens }: { tokens: Tokens }) {
     }
     return out;
   }, [tokens, metric, most, shown]);
-  const pick = (event: Event): void => {
+  useEffect(() => {
+    const chosen = at === null ? null : box.current?.querySelector(`[data-at="${at}"]`);
+    chosen?.classList.add("chosen-token");
+    return () => chosen?.classList.remove("chosen-token");
+  }, [at, spans]);
+  const go = (place: number): void => {
+    setAt(place);
+    setShown((most) => Math.max(most, place + 1));
+    set({ token: place }, true);
+    requestAnimationFrame(() => box.current?.querySelector(`[data-at="${place}"]`)?.scrollIntoView({ block: "nearest" }));
+  };
+  const under = (event: Event): number | null => {
     const place = (event.target as HTMLElement).dataset["at"];
-    if (place !== undefined) setAt(Number(place));
+    return place === undefined ? null : Number(place);
+  };
+  const hover = (event: Event): void => setAt(under(event) ?? at);
+  const pick = (event: Event): void => {
+    const place = under(event);
+    if (place !== null) go(place);
   };
   const keys = (event: KeyboardEvent): void => {
     const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (!by) return;
     event.preventDefault();
     event.stopPropagation();
-    const next = Math.max(0, Math.min(Math.min(count, shown) - 1, (at ?? -1) + by));
-    setAt(next);
-    box.current?.querySelector(`[data-at="${next}"]`)?.scrollIntoView({ block: "nearest" });
+    go(Math.max(0, Math.min(count - 1, (at ?? -1) + by)));
   };
   return (
     <div class="heat">
@@ -79,8 +94,11 @@ export function Heat({ tokens }: { tokens: Tokens }) {
         <span class="soft small">{plural(count, "token")}</span>
       </div>
       <div class="heat-columns">
-        <div ref={box} class="heat-text" tabIndex={0} role="application" aria-label="Tokens. Left and right move from token to token." onPointerOver={pick} onClick={pick} onKeyDown={keys}>{spans}</div>
-        <Detail tokens={tokens} at={at} />
+        <div ref={box} class="heat-text" tabIndex={0} role="application" aria-label="Tokens. Left and right move from token to token." onPointerOver={hover} onClick={pick} onKeyDown={keys}>{spans}</div>
+        <aside class="token-detail" aria-label="Token">
+          <Detail tokens={tokens} at={at} />
+          {metric && <Largest tokens={tokens} metric={metric} go={go} />}
+        </aside>
       </div>
       {shown < count && <button type="button" onClick={() => setShown(shown + 2 * AT_ONCE)}>Show more ({plural(count - shown, "token")} left)</button>}
     </div>
@@ -88,13 +106,13 @@ export function Heat({ tokens }: { tokens: Tokens }) {
 }
 
 function Detail({ tokens, at }: { tokens: Tokens; at: number | null }) {
-  if (at === null) return <aside class="token-detail" role="tooltip"><p class="soft">Point at a token to see its numbers.</p></aside>;
+  if (at === null) return <p class="soft">Point at a token, or move with ← and →, to see its numbers.</p>;
   const rows: [string, Num | undefined][] = [
     ["log p, student", tokens.logprob?.[at]], ["log p, teacher", tokens.teacher?.[at]], ["Reverse KL", tokens.kl?.[at]], ["Entropy", tokens.entropy?.[at]], ["Advantage", tokens.advantage?.[at]],
   ];
   const likeliest = tokens.top?.[at];
   return (
-    <aside class="token-detail" role="tooltip" aria-live="polite">
+    <div role="status">
       <p><strong>Token {at}</strong> <code>{JSON.stringify(visible((tokens.text[at] ?? "").slice(0, 80)))}</code></p>
       <table><tbody>{rows.filter(([, value]) => value !== null && value !== undefined).map(([label, value]) => <tr key={label}><th scope="row">{label}</th><td class="number">{number(value)}</td></tr>)}</tbody></table>
       {likeliest && likeliest.length > 0 && (
@@ -103,6 +121,26 @@ function Detail({ tokens, at }: { tokens: Tokens; at: number | null }) {
           <tbody>{likeliest.slice(0, 12).map(([piece, logprob], place) => <tr key={place}><td><code>{JSON.stringify(visible(piece.slice(0, 60)))}</code></td><td class="number">{(100 * Math.exp(logprob)).toFixed(1)}%</td></tr>)}</tbody>
         </table>
       )}
-    </aside>
+    </div>
+  );
+}
+
+const LARGEST = 8;
+
+/** Where the chosen number is largest: each leads to its token. */
+function Largest({ tokens, metric, go }: { tokens: Tokens; metric: Metric; go: (place: number) => void }) {
+  const places = useMemo(() => {
+    const size = (place: number): number => Math.abs(metric.values[place] ?? 0);
+    return metric.values.flatMap((value, place) => (value === null || value === 0 ? [] : [place])).sort((a, b) => size(b) - size(a)).slice(0, LARGEST);
+  }, [metric]);
+  return (
+    <>
+      <h2 class="minor">Largest here</h2>
+      <ul class="largest">
+        {places.map((place) => (
+          <li key={place}><button type="button" class="plain" onClick={() => go(place)}><code>{JSON.stringify(visible((tokens.text[place] ?? "").slice(0, 30)))}</code></button> <span>{number(metric.values[place], 2)}</span></li>
+        ))}
+      </ul>
+    </>
   );
 }

@@ -33,6 +33,13 @@ function up(): void {
   else if (screen === "run") go(link("runs"));
 }
 
+/** Puts the cursor into the search, at once or as soon as the screen that has one is there. */
+function search(frames = 120): void {
+  const field = document.getElementById("search");
+  if (field) field.focus();
+  else if (frames > 0) requestAnimationFrame(() => search(frames - 1));
+}
+
 function onKey(event: KeyboardEvent): void {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
   const target = event.target as HTMLElement;
@@ -54,7 +61,7 @@ function onKey(event: KeyboardEvent): void {
   else if (event.key === "Escape") up();
   else if (event.key === "/") {
     if (route.value.screen === "rollout" || route.value.screen === "group") up();
-    setTimeout(() => document.getElementById("search")?.focus(), 60);
+    search();
   } else return;
   event.preventDefault();
 }

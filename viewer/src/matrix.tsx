@@ -1,4 +1,4 @@
-// The problem x step matrix on a canvas that draws only what is in sight; hatched cells are groups without signal.
+// The problem x step matrix on a canvas that draws only what is in sight; hollow, hatched cells are groups without signal.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { go, groupLink } from "./route";
 import { byKind, type GroupCell, type Rows } from "./rows";
@@ -7,11 +7,14 @@ import { brief, number, plural } from "./text";
 import { colour, dark } from "./theme";
 
 const CELL = 20;
+const WIDEST = 34;
+const COUNTED = 27; // px: wide enough for "3/4"
 const HEAD = 34;
 const TALLEST = 340;
 
 interface Table {
   problems: string[];
+  names: string[];
   columns: { kind: string; step: number }[];
   cells: Map<string, GroupCell>;
 }
@@ -27,8 +30,10 @@ function table(rows: Rows, list: number[]): Table {
     columns.set(`${cell.kind}\n${cell.step}`, { kind: cell.kind, step: cell.step });
     cells.set(`${cell.problem}\n${cell.kind}\n${cell.step}`, cell);
   }
+  const sorted = [...problems].sort();
   return {
-    problems: [...problems].sort(),
+    problems: sorted,
+    names: sorted.map((name) => brief(rows.short(name), 60)),
     columns: [...columns.values()].sort((a, b) => byKind(a.kind, b.kind) || a.step - b.step),
     cells,
   };
@@ -45,18 +50,21 @@ function sentence(rows: Rows, cell: GroupCell): string {
   return `${brief(cell.problem, 80)}, ${cell.kind} ${cell.step}: ${cell.passed} of ${plural(cell.rows.length, "rollout")} passed${signal}; rewards ${rewards}`;
 }
 
-function hatch(pen: CanvasRenderingContext2D, x: number, y: number, size: number): void {
+function hatch(pen: CanvasRenderingContext2D, x: number, y: number, wide: number, tall: number): void {
   pen.save();
   pen.beginPath();
-  pen.rect(x, y, size, size);
+  pen.rect(x, y, wide, tall);
   pen.clip();
   pen.beginPath();
-  for (let at = -size; at < size; at += 5) {
-    pen.moveTo(x + at, y + size);
-    pen.lineTo(x + at + size, y);
+  for (let at = -tall; at < wide; at += 5) {
+    pen.moveTo(x + at, y + tall);
+    pen.lineTo(x + at + tall, y);
   }
+  pen.lineWidth = 1.4;
   pen.stroke();
   pen.restore();
+  pen.lineWidth = 1.6;
+  pen.strokeRect(x + 0.8, y + 0.8, wide - 1.6, tall - 1.6);
 }
 
 interface View {
@@ -65,6 +73,7 @@ interface View {
   width: number;
   height: number;
   names: number;
+  wide: number;
   cursor: [number, number] | null;
 }
 
@@ -78,52 +87,64 @@ function draw(canvas: HTMLCanvasElement, of: Table, view: View): void {
   pen.fillStyle = colour("panel");
   pen.fillRect(0, 0, view.width, view.height);
   const shades = Array.from({ length: 5 }, (_, at) => colour(`share${at}`));
+  const letters = Array.from({ length: 5 }, (_, at) => colour(`on-share${at}`));
   const [ink, soft, rule, none] = [colour("ink"), colour("soft"), colour("rule"), colour("c5")];
-  const firstColumn = Math.floor(view.left / CELL);
-  const lastColumn = Math.min(of.columns.length, Math.ceil((view.left + view.width - view.names) / CELL));
+  const { wide } = view;
+  const firstColumn = Math.floor(view.left / wide);
+  const lastColumn = Math.min(of.columns.length, Math.ceil((view.left + view.width - view.names) / wide));
   const firstRow = Math.floor(view.top / CELL);
   const lastRow = Math.min(of.problems.length, Math.ceil((view.top + view.height - HEAD) / CELL));
   pen.save();
   pen.beginPath();
   pen.rect(view.names, HEAD, view.width, view.height);
   pen.clip();
-  pen.lineWidth = 1.3;
+  pen.font = "11px system-ui, sans-serif";
+  pen.textAlign = "center";
+  pen.textBaseline = "middle";
   for (let y = firstRow; y < lastRow; y++) {
     for (let x = firstColumn; x < lastColumn; x++) {
       const cell = cellAt(of, x, y);
       if (!cell) continue;
-      const at: [number, number] = [view.names + x * CELL - view.left + 1, HEAD + y * CELL - view.top + 1];
-      pen.fillStyle = cell.graded === 0 ? none : (shades[Math.round((4 * cell.passed) / cell.graded)] ?? none);
-      pen.fillRect(at[0], at[1], CELL - 2, CELL - 2);
-      pen.strokeStyle = ink;
-      if (cell.noSignal) hatch(pen, at[0], at[1], CELL - 2);
+      const [left, top] = [view.names + x * wide - view.left + 1, HEAD + y * CELL - view.top + 1];
+      const share = cell.graded === 0 ? -1 : Math.round((4 * cell.passed) / cell.graded);
+      const shade = shades[share] ?? none;
+      if (cell.noSignal) {
+        pen.strokeStyle = shade;
+        hatch(pen, left, top, wide - 2, CELL - 2);
+        continue;
+      }
+      pen.fillStyle = shade;
+      pen.fillRect(left, top, wide - 2, CELL - 2);
+      if (wide < COUNTED || cell.rows.length < 2 || cell.rows.length > 9) continue;
+      pen.fillStyle = letters[share] ?? ink;
+      pen.fillText(`${cell.passed}/${cell.rows.length}`, left + wide / 2 - 1, top + CELL / 2 - 0.5);
     }
   }
   if (view.cursor) {
     pen.strokeStyle = colour("c0");
     pen.lineWidth = 3;
-    pen.strokeRect(view.names + view.cursor[0] * CELL - view.left, HEAD + view.cursor[1] * CELL - view.top, CELL, CELL);
+    pen.strokeRect(view.names + view.cursor[0] * wide - view.left, HEAD + view.cursor[1] * CELL - view.top, wide, CELL);
   }
   pen.restore();
   pen.font = "12px system-ui, sans-serif";
-  pen.textBaseline = "middle";
+  pen.textAlign = "left";
   pen.save();
   pen.beginPath();
   pen.rect(0, HEAD, view.names - 6, view.height);
   pen.clip();
   pen.fillStyle = ink;
-  for (let y = firstRow; y < lastRow; y++) pen.fillText(brief(of.problems[y], 60), 6, HEAD + y * CELL - view.top + CELL / 2);
+  for (let y = firstRow; y < lastRow; y++) pen.fillText(of.names[y] ?? "", 6, HEAD + y * CELL - view.top + CELL / 2);
   pen.restore();
   pen.save();
   pen.beginPath();
   pen.rect(view.names, 0, view.width, HEAD);
   pen.clip();
   pen.fillStyle = soft;
-  const every = Math.max(1, ...of.columns.slice(-1).map((column) => Math.ceil((String(column.step).length * 7.5 + 4) / CELL)));
+  const every = Math.max(1, ...of.columns.slice(-1).map((column) => Math.ceil((String(column.step).length * 7.5 + 4) / wide)));
   for (let x = firstColumn; x < lastColumn; x++) {
     const column = of.columns[x];
     if (!column) continue;
-    const left = view.names + x * CELL - view.left;
+    const left = view.names + x * wide - view.left;
     const opens = x === 0 || of.columns[x - 1]?.kind !== column.kind;
     if (opens || x === firstColumn) pen.fillText(brief(column.kind, 12), left + 2, 9);
     if (x % every === 0 || opens) pen.fillText(String(column.step), left + 2, 25);
@@ -142,7 +163,11 @@ export function Matrix({ run, rows, list }: { run: string; rows: Rows; list: num
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const [cursor, setCursor] = useState<[number, number] | null>(null);
-  const names = narrow ? 120 : 230;
+  const longest = useMemo(() => Math.max(0, ...of.names.map((name) => name.length)), [of]);
+  const names = Math.min(narrow ? 130 : 260, 16 + Math.ceil(longest * 7));
+  const [room, setRoom] = useState(0);
+  const wide = Math.max(CELL, Math.min(WIDEST, Math.floor((room - names) / Math.max(1, of.columns.length))));
+  const silent = useMemo(() => [...new Set(of.cells.values())].filter((cell) => cell.noSignal).length, [of]);
   const isDark = dark.value;
   const height = Math.min(TALLEST, HEAD + of.problems.length * CELL + 14);
   useEffect(() => {
@@ -150,9 +175,10 @@ export function Matrix({ run, rows, list }: { run: string; rows: Rows; list: num
     if (!scroller) return;
     let frame = 0;
     const paint = (): void => {
+      setRoom(scroller.clientWidth);
       cancelAnimationFrame(frame);
       frame = requestAnimationFrame(() => {
-        if (canvas.current) draw(canvas.current, of, { left: scroller.scrollLeft, top: scroller.scrollTop, width: scroller.clientWidth, height: scroller.clientHeight, names, cursor });
+        if (canvas.current) draw(canvas.current, of, { left: scroller.scrollLeft, top: scroller.scrollTop, width: scroller.clientWidth, height: scroller.clientHeight, names, wide, cursor });
       });
     };
     const watch = new ResizeObserver(paint);
@@ -164,12 +190,12 @@ export function Matrix({ run, rows, list }: { run: string; rows: Rows; list: num
       watch.disconnect();
       scroller.removeEventListener("scroll", paint);
     };
-  }, [of, cursor, names, isDark, height]);
+  }, [of, cursor, names, wide, isDark, height]);
   const at = (event: MouseEvent): [number, number] | null => {
     const scroller = box.current;
     if (!scroller) return null;
     const frame = scroller.getBoundingClientRect();
-    const x = Math.floor((event.clientX - frame.left - names + scroller.scrollLeft) / CELL);
+    const x = Math.floor((event.clientX - frame.left - names + scroller.scrollLeft) / wide);
     const y = Math.floor((event.clientY - frame.top - HEAD + scroller.scrollTop) / CELL);
     return event.clientX - frame.left > names && event.clientY - frame.top > HEAD && cellAt(of, x, y) ? [x, y] : null;
   };
@@ -187,14 +213,14 @@ export function Matrix({ run, rows, list }: { run: string; rows: Rows; list: num
     const y = Math.max(0, Math.min(of.problems.length - 1, (cursor?.[1] ?? 0) + (move[1] ?? 0)));
     setCursor([x, y]);
     const { clientWidth, clientHeight, scrollLeft, scrollTop } = box.current;
-    box.current.scrollLeft = Math.min(x * CELL, Math.max(scrollLeft, (x + 1) * CELL - clientWidth + names));
+    box.current.scrollLeft = Math.min(x * wide, Math.max(scrollLeft, (x + 1) * wide - clientWidth + names));
     box.current.scrollTop = Math.min(y * CELL, Math.max(scrollTop, (y + 1) * CELL - clientHeight + HEAD));
   };
   const under = cursor && cellAt(of, cursor[0], cursor[1]);
   return (
     <figure class="matrix">
       <figcaption>
-        <strong>Problem × step</strong>
+        <strong>Problem × step</strong> <span class="soft">{silent > 0 ? `${number(silent)} of ${plural(of.cells.size, "group")} without signal` : plural(of.cells.size, "group")}</span>
         <span class="scale" aria-hidden="true">none passed {[0, 1, 2, 3, 4].map((share) => <span key={share} class={`swatch share${share}`} />)} all passed <span class="swatch hatched" /> no signal (all rewards equal) <span class="swatch ungraded" /> not graded</span>
       </figcaption>
       <div
@@ -203,7 +229,7 @@ export function Matrix({ run, rows, list }: { run: string; rows: Rows; list: num
         onMouseMove={(event) => setCursor(at(event))} onMouseLeave={() => setCursor(null)} onClick={(event) => open(at(event))}
       >
         <canvas ref={canvas} aria-hidden="true" />
-        <div class="matrix-space" style={{ width: `${names + of.columns.length * CELL}px`, height: `${HEAD + of.problems.length * CELL}px` }} />
+        <div class="matrix-space" style={{ width: `${names + of.columns.length * wide}px`, height: `${HEAD + of.problems.length * CELL}px` }} />
       </div>
       <p class="reading small" role="status">{under ? sentence(rows, under) : "\u00a0"}</p>
     </figure>

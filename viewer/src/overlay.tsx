@@ -1,6 +1,6 @@
 // Curves of several runs over each other, seeds grouped, and what differs in their configuration.
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { type Curve, Chart, meanOf, ordered } from "./chart";
+import { type Curve, Chart, Legend, meanOf, ordered } from "./chart";
 import { load } from "./data";
 import { route, runLink, set } from "./route";
 import { asText, brief } from "./text";
@@ -51,9 +51,7 @@ function Curves({ runs }: { runs: Run[] }) {
         <label class="check"><input type="checkbox" checked={!apart} onChange={() => set({ seeds: apart ? null : "apart" })} /> seeds together (mean, band from lowest to highest)</label>
       </div>
       <Chart title={metric} curves={curves} height={300} />
-      <ul class="legend">
-        {curves.map((curve) => <li key={curve.label} class={`c${curve.colour % 6}`}><span class="key" /> <span class="ink">{curve.label}</span></li>)}
-      </ul>
+      <Legend curves={curves} />
     </Section>
   );
 }
@@ -66,6 +64,7 @@ function overlay(runs: Run[], metric: string, apart: boolean): Curve[] {
     .map((members) => members.filter((run) => points(run).length > 0))
     .filter((members) => members.length > 0)
     .map((members, at) => {
+      members.sort((a, b) => (a.seed ?? 0) - (b.seed ?? 0));
       const name = brief(members[0]?.name, 60);
       if (members.length === 1) return { label: name, colour: at, points: points(members[0] as Run) };
       const seeds = members.map((run) => run.seed ?? "?").join(", ");

@@ -1,8 +1,8 @@
 // One rollout: its verdict, and tabs for code, tokens, comparison, transcript, tests, waves and how to reproduce it.
-import { useMemo } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import { CodeFiles } from "./code";
 import { Compare } from "./compare";
-import { bundled, useData } from "./data";
+import { bundled, load, useData } from "./data";
 import { Heat } from "./heat";
 import { Reproduce } from "./reproduce";
 import { groupLink, rolloutLink, route, runLink, set } from "./route";
@@ -12,7 +12,7 @@ import { Tests } from "./tests";
 import { asText, brief, number, plural } from "./text";
 import { Transcript } from "./transcript";
 import type { Rollout } from "./types";
-import { LongText, type Option, Outcome, Tabs, Waiting } from "./ui";
+import { LongText, Name, type Option, Outcome, Tabs, Waiting } from "./ui";
 import { WavesTab } from "./waves";
 
 /** Where the keys lead from this rollout. */
@@ -45,55 +45,74 @@ export function RolloutScreen({ run, row }: { run: string; row: number }) {
   const { rows } = useRun(run);
   const { list } = useFiltered(run, rows);
   const data = useData<Rollout>(`runs/${run}/rollouts/${row}`);
-  const of = data.value;
+  // The rollout before stays in sight until the next one is here.
+  const last = useRef<Rollout | null>(null);
+  if (data.value) last.current = data.value;
+  const of = data.error === null ? (data.value ?? last.current) : null;
   const beside = useMemo(() => (rows ? neighbours(rows, list, row) : null), [rows, list, row]);
-  const step = (to: number | undefined, label: string, name: string) =>
-    to === undefined ? <span class="step off" aria-hidden="true">{label}</span> : <a class="step" data-step={name} href={rolloutLink(run, to)} aria-label={name}>{label}</a>;
+  const [before, after] = [beside?.previous, beside?.next];
+  useEffect(() => {
+    if (!data.value) return;
+    for (const near of [after, before]) if (near !== undefined) void load(`runs/${run}/rollouts/${near}`).catch(() => undefined);
+  }, [run, data.value, before, after]);
+  const step = (to: number | undefined, label: string, name: string, spoken?: string) =>
+    to === undefined ? <span class="step off" aria-hidden="true">{label}</span> : <a class="step" data-step={name} href={rolloutLink(run, to)} aria-label={spoken}>{label}</a>;
   const bar = (
     <nav class="steps" aria-label="Rollouts">
       <a href={runLink(run, new URLSearchParams([...route.value.query].filter(([key]) => key !== "tab")))} class="up">List</a>
-      {step(beside?.previous, "←", "previous")}
-      <span class="soft">{beside && beside.at >= 0 ? `${number(beside.at + 1)} of ${number(list.length)}` : "–"}</span>
-      {step(beside?.next, "→", "next")}
+      {step(beside?.previous, "←", "previous", "previous rollout")}
+      <span class="soft place">{beside && beside.at >= 0 ? `${number(beside.at + 1)} of ${number(list.length)}` : "–"}</span>
+      {step(beside?.next, "→", "next", "next rollout")}
       {step(beside?.earlier, "[ earlier step", "earlier")}
       {step(beside?.later, "later step ]", "later")}
     </nav>
   );
-  if (!of) return <>{bar}<Waiting of={data} what="the rollout" /></>;
+  if (!of) return <>{bar}<Waiting of={data} what="the rollout" title={`Rollout ${row}`} /></>;
+  const shown = of.row;
   const tabs = tabsOf(of);
   const wanted = route.value.query.get("tab") ?? "rtl";
   const tab = tabs.some((one) => one.value === wanted) ? wanted : "rtl";
   return (
     <>
       {bar}
-      <Verdict run={run} of={of} group={rows?.groupOf(row)?.group ?? null} />
+      <Verdict run={run} of={of} group={rows?.groupOf(shown)?.group ?? null} />
       <Tabs label="Parts of the rollout" tabs={tabs} active={tab} onChoose={(value) => set({ tab: value }, true)} />
-      <div role="tabpanel" id="panel" aria-labelledby={`tab-${tab}`} class="panel">
+      <div role="tabpanel" id="panel" aria-labelledby={`tab-${tab}`} aria-busy={data.value === null} class="panel">
         {tab === "rtl" && <Rtl of={of} />}
-        {tab === "tokens" && of.tokens && <Heat key={row} tokens={of.tokens} />}
+        {tab === "tokens" && of.tokens && <Heat key={shown} tokens={of.tokens} />}
         {tab === "compare" && <Compare run={run} of={of} />}
         {tab === "transcript" && <Transcript of={of} />}
         {tab === "tests" && <Tests of={of} />}
-        {tab === "waves" && <WavesTab key={`${run} ${row}`} run={run} of={of} />}
+        {tab === "waves" && <WavesTab key={`${run} ${shown}`} run={run} of={of} />}
         {tab === "reproduce" && <Reproduce of={of} />}
       </div>
     </>
   );
 }
 
+const REASONS = 4;
+
 function Verdict({ run, of, group }: { run: string; of: Rollout; group: number | null }) {
   const outcome = of.lost ? "lost" : of.grade?.outcome;
   const parts = Object.entries(of.reward_parts ?? of.grade?.reward.parts ?? {});
+  const reasons = of.grade?.reasons ?? [];
   const facts = [
     `${of.kind} ${of.step}`, of.family, of.level !== null && of.level !== undefined && `level ${asText(of.level)}`,
     of.tokens && plural(of.tokens.text.length, "token"), of.stop_reason && `stopped: ${of.stop_reason}`, of.end_reason && `ended: ${of.end_reason}`,
   ].filter(Boolean).map((fact) => brief(String(fact), 80));
   return (
     <header class="verdict">
-      <h1>{brief(of.problem_id, 120)} <Outcome of={outcome} /></h1>
-      <p class="soft">{facts.join(" · ")} {group !== null && <> · <a href={groupLink(run, group)}>its group of {of.siblings.length || 1}</a></>}</p>
-      <p>Reward <strong>{number(of.reward)}</strong>{parts.length > 0 && <span class="soft"> = {parts.map(([name, value]) => `${brief(name, 40)} ${number(value, 2)}`).join(" + ")}</span>}</p>
-      {(of.grade?.reasons.length ?? 0) > 0 && <ul class="faults">{of.grade?.reasons.slice(0, 4).map((reason, at) => <li key={at}>{brief(reason, 500)}</li>)}</ul>}
+      <div>
+        <h1><Name of={of.problem_id} /> <Outcome of={outcome} /></h1>
+        <p class="soft">{facts.join(" · ")} {group !== null && <> · <a class="whole" href={groupLink(run, group)}>its group of {of.siblings.length || 1}</a></>}</p>
+        <p>Reward <strong>{number(of.reward)}</strong>{parts.length > 0 && <span class="soft"> = {parts.map(([name, value]) => `${brief(name, 40)} ${number(value, 2)}`).join(" + ")}</span>}</p>
+      </div>
+      {reasons.length > 0 && (
+        <ul class="faults" aria-label="Why">
+          {reasons.slice(0, REASONS).map((reason, at) => <li key={at}>{brief(reason, 500)}</li>)}
+          {reasons.length > REASONS && <li class="soft">and {plural(reasons.length - REASONS, "more reason")}, in <button type="button" class="plain" onClick={() => set({ tab: "tests" }, true)}>Tests</button></li>}
+        </ul>
+      )}
       {of.lost ? <p class="notice">Lost: {brief(asText(of.lost), 400)}</p> : null}
     </header>
   );

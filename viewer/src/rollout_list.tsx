@@ -1,6 +1,6 @@
 // The list of rollouts: rows of one height, so that ten thousand scroll smoothly.
 import { useEffect, useState } from "preact/hooks";
-import { groupLink, rolloutLink, route, set } from "./route";
+import { rolloutLinks, route, set } from "./route";
 import type { Rows } from "./rows";
 import { brief, number } from "./text";
 import { Outcome } from "./ui";
@@ -31,7 +31,7 @@ export function RolloutList({ run, rows, list }: { run: string; rows: Rows; list
     <div role="rowgroup" class="list-head">
       <div role="row" class="list-row">
         {COLUMNS.map(({ key, label }) => (
-          <span key={key} role="columnheader" class={`cell ${key}`} aria-sort={sort === key ? "ascending" : sort === `-${key}` ? "descending" : "none"}>
+          <span key={key} role="columnheader" class={`cell ${key === "step" ? "step-of" : key}`} aria-sort={sort === key ? "ascending" : sort === `-${key}` ? "descending" : "none"}>
             <button type="button" class="plain" onClick={() => set({ sort: sort === `-${key}` ? key : sort === key ? null : `-${key}` })}>
               {label}{sort === key ? " ▲" : sort === `-${key}` ? " ▼" : ""}
             </button>
@@ -41,13 +41,14 @@ export function RolloutList({ run, rows, list }: { run: string; rows: Rows; list
     </div>
   );
   const { columns } = rows.data;
+  const links = rolloutLinks(run);
   const line = (at: number) => {
     const row = list[at] ?? 0;
     const kind = rows.text("kind", row);
     return (
       <div role="row" aria-rowindex={at + 1} class="list-row" key={row}>
-        <span role="cell" class="cell step"><a href={groupLink(run, columns.group[row] ?? 0)} title="Open its group">{kind === "step" ? "" : `${brief(kind, 10)} `}{columns.step[row]}</a></span>
-        <span role="cell" class="cell problem"><a href={rolloutLink(run, row)}>{brief(rows.text("problem", row), 80)} <span class="soft">#{columns.sample[row] ?? row}</span></a></span>
+        <span role="cell" class="cell step-of"><a href={links.group(columns.group[row] ?? 0)} title="Open its group">{kind === "step" ? "" : `${brief(kind, 10)} `}{columns.step[row]}</a></span>
+        <span role="cell" class="cell problem"><a href={links.rollout(row)} title={brief(rows.text("problem", row), 200)}><span class="sample">#{columns.sample[row] ?? row}</span> {brief(rows.short(rows.text("problem", row)), 80)}</a></span>
         <span role="cell" class="cell outcome-cell"><Outcome of={rows.text("outcome", row)} /></span>
         <span role="cell" class="cell tests_passed">{columns.tests_passed[row] ?? 0}/{columns.tests[row] ?? 0}</span>
         <span role="cell" class="cell reward">{number(columns.reward[row], 2)}</span>

@@ -54,10 +54,19 @@ export function filters(query: URLSearchParams = route.value.query): URLSearchPa
   return new URLSearchParams([...query].filter(([key]) => FILTERS.includes(key)));
 }
 
+/** Links to many rollouts at once: what they have in common is put together once. */
+export function rolloutLinks(run: string): { rollout: (row: number) => string; group: (group: number) => string } {
+  const text = filters().toString();
+  const [start, end] = [`#/run/${encodeURIComponent(run)}`, text ? `?${text}` : ""];
+  return { rollout: (row) => `${start}/rollout/${row}${end}`, group: (group) => `${start}/group/${group}${end}` };
+}
+
 export function rolloutLink(run: string, row: number, more: Query = {}): string {
   const query = filters();
-  const tab = route.value.query.get("tab");
-  if (tab && route.value.screen === "rollout") query.set("tab", tab);
+  for (const kept of ["tab", "heat"]) {
+    const value = route.value.query.get(kept);
+    if (value && route.value.screen === "rollout") query.set(kept, value);
+  }
   for (const [key, value] of Object.entries(more)) if (value !== null && value !== undefined) query.set(key, String(value));
   return link(`run/${encodeURIComponent(run)}/rollout/${row}`, query);
 }

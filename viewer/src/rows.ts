@@ -21,12 +21,31 @@ export const CHOICES: { key: StringColumn; label: string }[] = [
   { key: "reason", label: "Reason" },
 ];
 
+/** How many letters all names begin with, up to the end of a word; 0 where numbers alone would be left. */
+function sharedBeginning(sorted: string[]): number {
+  const [first = "", last = ""] = [sorted[0], sorted[sorted.length - 1]];
+  if (sorted.length < 3) return 0;
+  let same = 0;
+  while (same < Math.min(first.length, last.length) && first[same] === last[same]) same++;
+  const end = Math.max(first.lastIndexOf("_", same - 1), first.lastIndexOf("/", same - 1)) + 1;
+  return sorted.every((name) => /^[A-Za-z]/.test(name.slice(end))) ? end : 0;
+}
+
+const TEXTS = new Set<string>([...CHOICES.map(({ key }) => key), "problem", "end_reason"]);
+
 export class Rows {
   readonly groups = new Map<number, GroupCell>();
+  private readonly shared: number;
 
   constructor(readonly data: IndexData) {
     for (let row = 0; row < data.count; row++) this.add(row);
     for (const cell of this.groups.values()) cell.noSignal = this.allEqual(cell);
+    this.shared = sharedBeginning([...new Set([...this.groups.values()].map((cell) => cell.problem))].sort());
+  }
+
+  /** A problem's name without the words that all of the run begin with. */
+  short(problem: string): string {
+    return problem.slice(this.shared);
   }
 
   private add(row: number): void {
@@ -79,17 +98,28 @@ export class Rows {
       if (signal && this.groupOf(row)?.noSignal !== (signal === "none")) continue;
       rows.push(row);
     }
-    return this.sorted(rows, query.get("sort"));
+    return this.sorted(rows, query.get("sort") ?? "");
   }
 
-  private sorted(rows: number[], key: string | null): number[] {
-    const { columns } = this.data;
-    const name = key?.replace(/^-/, "") as keyof IndexData["columns"] | undefined;
-    if (!name || !columns[name]) return rows;
-    const column = columns[name];
-    const sign = key?.startsWith("-") ? -1 : 1;
+  /** By a column, strings by their letters; without one the training steps come first, then evaluations. */
+  private sorted(rows: number[], key: string): number[] {
+    const { columns, strings } = this.data;
+    const name = key.replace(/^-/, "") as keyof IndexData["columns"];
+    if (!columns[name]) return this.inOrder(rows);
+    const sign = key.startsWith("-") ? -1 : 1;
+    let column: (number | null)[] = columns[name];
+    if (TEXTS.has(name)) {
+      const places = new Map([...strings.keys()].sort((a, b) => ((strings[a] ?? "") < (strings[b] ?? "") ? -1 : 1)).map((index, place) => [index, place]));
+      column = columns[name].map((index) => places.get(index ?? -1) ?? -1);
+    }
     const of = (row: number): number => column[row] ?? Number.NEGATIVE_INFINITY;
     return rows.sort((a, b) => (of(a) === of(b) ? a - b : of(a) < of(b) ? -sign : sign));
+  }
+
+  private inOrder(rows: number[]): number[] {
+    const kinds = [...new Set(rows.map((row) => this.text("kind", row)))];
+    if (kinds.length < 2) return rows;
+    return kinds.sort(byKind).flatMap((kind) => rows.filter((row) => this.text("kind", row) === kind));
   }
 
   /** The groups of the same problem and kind, by step. */

@@ -1,16 +1,17 @@
 // One run: its curves, the problem x step matrix, filters and the list of rollouts; follows a run that is being written.
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { Chart, ordered } from "./chart";
+import { Curves } from "./curves";
 import { bundled, load, useData } from "./data";
 import { Filters } from "./filters";
 import { Matrix } from "./matrix";
 import { flat } from "./overlay";
+import { Criteria, Exam } from "./exam";
 import { RolloutList } from "./rollout_list";
-import { route, set } from "./route";
+import { route } from "./route";
 import { Rows } from "./rows";
-import { asText, brief, number, percent, plural } from "./text";
+import { brief, number, percent, plural } from "./text";
 import type { IndexData, Run } from "./types";
-import { Copy, LongText, Section, Waiting } from "./ui";
+import { Copy, Section, Waiting } from "./ui";
 
 /** The run and its rows; asks every 2 s for new steps while the run is being written. */
 export function useRun(id: string) {
@@ -61,20 +62,23 @@ export function useFiltered(id: string, rows: Rows | null) {
 export function RunScreen({ id }: { id: string }) {
   const { run, index, rows } = useRun(id);
   const { list, note } = useFiltered(id, rows);
-  if (!run.value) return <Waiting of={run} what="the run" />;
+  if (!run.value) return <Waiting of={run} what="the run" title={id} />;
   const of = run.value;
+  const heldOut = (of.series?.["test/env/all/tests_passed"]?.length ?? 0) > 0 ? ", held out" : "";
   return (
     <>
       <h1>{brief(of.name, 120)} {of.kind === "eval" && <span class="tag">evaluation</span>} {of.running && <span class="tag live">running</span>}</h1>
       <p class="soft">{[of.student && `student ${of.student}`, of.teacher && `teacher ${of.teacher}`, of.mode, of.seed !== null && `seed ${of.seed}`, of.steps !== null && plural(of.steps, "step")].filter(Boolean).map((part) => brief(String(part), 80)).join(" · ")}</p>
       {run.error !== null && <Waiting of={run} what="the run" />}
       <dl class="tiles">
-        <div><dt>Pass rate</dt><dd class="now">{percent(of.headline?.pass_rate)}</dd></div>
-        <div><dt>Reward</dt><dd class="now">{number(of.headline?.reward)}</dd></div>
+        <div><dt>Pass rate{heldOut}</dt><dd class="now">{percent(of.headline?.pass_rate)}</dd></div>
+        <div><dt>Reward{heldOut}</dt><dd class="now">{number(of.headline?.reward)}</dd></div>
         <div><dt>KL to the teacher</dt><dd class="now">{number(of.headline?.teacher_kl)}</dd></div>
         <div><dt>Rollouts</dt><dd class="now">{number(rows?.data.count ?? of.rollouts)}</dd></div>
       </dl>
       <Curves run={of} />
+      {of.criteria && of.criteria.length > 0 && <Criteria criteria={of.criteria} />}
+      {of.exam && Object.keys(of.exam).length > 0 && <Exam exam={of.exam} />}
       <Section title="Rollouts" aside={rows ? `${plural(list.length, "rollout")} of ${number(rows.data.count)}` : ""}>
         {rows ? (
           <>
@@ -89,32 +93,12 @@ export function RunScreen({ id }: { id: string }) {
   );
 }
 
-const AT_FIRST = 4;
-
-function Curves({ run }: { run: Run }) {
-  const all = route.value.query.get("curves") === "all";
-  const metrics = useMemo(() => ordered(Object.keys(run.series ?? {}).filter((metric) => (run.series[metric]?.length ?? 0) > 0)), [run.series]);
-  const curves = useMemo(() => new Map(metrics.map((metric) => [metric, [{ label: metric, colour: 0, points: run.series[metric] ?? [] }]])), [run.series, metrics]);
-  if (metrics.length === 0) return null;
-  const shown = all ? metrics : metrics.slice(0, AT_FIRST);
-  return (
-    <Section title="Curves">
-      <div class="charts">{shown.map((metric) => <Chart key={metric} title={brief(metric, 80)} curves={curves.get(metric) ?? []} height={150} />)}</div>
-      {metrics.length > AT_FIRST && (
-        <button type="button" onClick={() => set({ curves: all ? null : "all" })}>{all ? "Show the first four" : `Show all ${metrics.length} curves`}</button>
-      )}
-    </Section>
-  );
-}
-
 function About({ run }: { run: Run }) {
   const settings = flat(run.config ?? {});
   return (
     <Section title="About this run">
       {run.command && <p class="command"><code>{brief(run.command, 2000)}</code> <Copy text={run.command} what="the command of this run" /></p>}
       {run.resumed_by && <p>Resume with <code>{brief(run.resumed_by, 2000)}</code> <Copy text={run.resumed_by} what="the command that resumes it" /></p>}
-      {run.exam && <details><summary>Exam</summary><LongText text={asText(run.exam)} label="Exam" /></details>}
-      {run.criteria && <details><summary>Criteria</summary><LongText text={asText(run.criteria)} label="Criteria" /></details>}
       <details>
         <summary>{plural(settings.length, "setting")}</summary>
         <table>

@@ -3,9 +3,9 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { bundled, load, useData } from "./data";
 import { Overlay } from "./overlay";
 import { route, runLink, set } from "./route";
-import { brief, number, percent, plural, when } from "./text";
+import { ago, brief, number, percent, plural, when } from "./text";
 import type { RunList, RunSummary } from "./types";
-import { Waiting } from "./ui";
+import { Name, Waiting } from "./ui";
 
 export function Runs() {
   const [version, setVersion] = useState(0);
@@ -17,7 +17,7 @@ export function Runs() {
     const timer = setInterval(() => setVersion((count) => count + 1), 5000);
     return () => clearInterval(timer);
   }, [someRunning]);
-  if (!runs || !list.value) return <Waiting of={list} what="the runs" />;
+  if (!runs || !list.value) return <Waiting of={list} what="the runs" title="Runs" />;
   if (runs.length === 0) return <Nothing root={list.value.root} />;
   return <List runs={runs} root={list.value.root} />;
 }
@@ -36,7 +36,7 @@ function List({ runs, root }: { runs: RunSummary[]; root: string }) {
   const chosenText = route.value.query.get("sel") ?? "";
   const search = (route.value.query.get("q") ?? "").toLowerCase();
   const chosen = useMemo(() => chosenText.split(",").filter((id) => runs.some((run) => run.id === id)), [chosenText, runs]);
-  const shown = runs.filter((run) => !search || [run.name, run.student, run.teacher, run.mode, run.path].some((text) => text?.toLowerCase().includes(search)));
+  const shown = newestFirst(runs).filter((run) => !search || [run.name, run.student, run.teacher, run.mode, run.path].some((text) => text?.toLowerCase().includes(search)));
   const toggle = (ids: string[], on: boolean): void => {
     const next = on ? [...new Set([...chosen, ...ids])] : chosen.filter((id) => !ids.includes(id));
     set({ sel: next.join(",") });
@@ -57,7 +57,7 @@ function List({ runs, root }: { runs: RunSummary[]; root: string }) {
           <thead>
             <tr>
               <th><span class="unseen">Chosen</span></th><th>Run</th><th>Student</th><th>Teacher</th><th>Mode</th><th class="number">Seed</th>
-              <th class="number">Steps</th><th class="number">Rollouts</th><th class="number">Pass rate</th><th class="number">Reward</th><th class="number">Teacher KL</th><th>Written (UTC)</th>
+              <th class="number">Steps</th><th class="number">Rollouts</th><th class="number">Pass rate</th><th class="number">Reward</th><th class="number">Teacher KL</th><th>Written</th>
             </tr>
           </thead>
           <tbody>
@@ -71,6 +71,15 @@ function List({ runs, root }: { runs: RunSummary[]; root: string }) {
       {chosen.length > 0 && <Overlay ids={chosen} />}
     </>
   );
+}
+
+/** The newest first; seeds of one configuration stay together, at the place of their newest. */
+function newestFirst(runs: RunSummary[]): RunSummary[] {
+  const newest = new Map<string, number>();
+  const key = (run: RunSummary): string => `${run.kind} ${run.group}`;
+  for (const run of runs) newest.set(key(run), Math.max(newest.get(key(run)) ?? 0, run.written ?? 0));
+  return [...runs].sort((a, b) =>
+    (newest.get(key(b)) ?? 0) - (newest.get(key(a)) ?? 0) || (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0) || (a.seed ?? 0) - (b.seed ?? 0) || (a.name < b.name ? -1 : 1));
 }
 
 interface LineProps {
@@ -91,8 +100,8 @@ function Line({ run, chosen, seeds, toggle }: LineProps) {
         {run.running && <span class="tag live">running</span>}
         {seeds.length > 1 && <button type="button" class="plain" onClick={() => toggle(seeds, !chosen)}>{chosen ? "drop" : "choose"} all {seeds.length} seeds</button>}
       </th>
-      <td>{brief(run.student, 60) || "–"}</td>
-      <td>{brief(run.teacher, 60) || "–"}</td>
+      <td><Name of={run.student || "–"} most={60} /></td>
+      <td><Name of={run.teacher || "–"} most={60} /></td>
       <td>{brief(run.mode, 30) || "–"}</td>
       <td class="number">{run.seed ?? "–"}</td>
       <td class="number">{number(run.steps)}</td>
@@ -100,7 +109,7 @@ function Line({ run, chosen, seeds, toggle }: LineProps) {
       <td class="number">{percent(run.headline?.pass_rate)}</td>
       <td class="number">{number(run.headline?.reward)}</td>
       <td class="number">{number(run.headline?.teacher_kl)}</td>
-      <td class="date">{when(run.written)}</td>
+      <td class="date">{run.written === null ? "–" : <time dateTime={new Date(run.written * 1000).toISOString()} title={`${when(run.written)} UTC`}>{ago(run.written)}</time>}</td>
     </tr>
   );
 }

@@ -17,6 +17,11 @@ export function brief(text: string | null | undefined, most = 200): string {
   return visible(cut.length > most ? `${cut.slice(0, most)}…` : cut).replaceAll("\n", " ");
 }
 
+/** Where a long name may break: after its separators. */
+export function parts(name: string): string[] {
+  return name.split(/(?<=[._:/-])(?=[^._:/-])/);
+}
+
 export function number(value: number | null | undefined, digits = 3): string {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   if (!Number.isFinite(value)) return value > 0 ? "∞" : "-∞";
@@ -38,6 +43,15 @@ export function when(seconds: number | null): string {
 
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
+}
+
+/** How long ago, in one unit. */
+export function ago(seconds: number, now = Date.now() / 1000): string {
+  const passed = Math.max(0, now - seconds);
+  if (passed < 60) return "just now";
+  if (passed < 3600) return `${Math.floor(passed / 60)} min ago`;
+  if (passed < 86_400) return `${Math.floor(passed / 3600)} h ago`;
+  return passed < 86_400 * 14 ? `${Math.floor(passed / 86_400)} d ago` : when(seconds).slice(0, 10);
 }
 
 /** Text of any value: what a model or a config holds is not always a string. */

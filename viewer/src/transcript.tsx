@@ -13,12 +13,12 @@ export function Transcript({ of }: { of: Rollout }) {
     <div class="transcript">
       <details open={turns.length === 0}>
         <summary>Prompt: {plural(of.messages.length, "message")}</summary>
-        {of.messages.map((message, at) => <article key={at}><h3>{brief(message.role, 30)}</h3><LongText text={asText(message.content)} label={`Message ${at + 1}`} /></article>)}
+        {of.messages.map((message, at) => <article key={at}><h2 class="minor">{brief(message.role, 30)}</h2><LongText text={asText(message.content)} label={`Message ${at + 1}`} /></article>)}
       </details>
       {turns.slice(0, shown).map((turn, at) => <TurnOf key={at} turn={turn} at={at} />)}
       {turns.length > shown && <button type="button" onClick={() => setShown(shown + AT_ONCE)}>Show more ({plural(turns.length - shown, "turn")})</button>}
       {turns.length > 0 && <p class="notice">Ended after {plural(turns.length, "turn")}: {brief(of.end_reason ?? of.stop_reason ?? "no reason given", 400)}</p>}
-      <article><h3>{turns.length > 0 ? "Graded answer" : "Answer"}</h3><LongText text={of.text ?? ""} label="Answer" /></article>
+      <article><h2 class="minor">{turns.length > 0 ? "Graded answer" : "Answer"}</h2><LongText text={of.text ?? ""} label="Answer" /></article>
     </div>
   );
 }
@@ -36,7 +36,7 @@ function callText(call: unknown): [string, string] {
 function TurnOf({ turn, at }: { turn: Turn; at: number }) {
   return (
     <article class="turn">
-      <h3>Turn {at + 1} {turn.reward !== null && turn.reward !== undefined && <span class="soft">reward {number(turn.reward)}</span>}</h3>
+      <h2 class="minor">Turn {at + 1} {turn.reward !== null && turn.reward !== undefined && <span class="soft">reward {number(turn.reward)}</span>}</h2>
       {turn.thinking && <details><summary>Thinking ({plural(turn.thinking.length, "character")})</summary><LongText text={turn.thinking} label={`Thinking in turn ${at + 1}`} /></details>}
       {turn.text && <LongText text={turn.text} label={`Text of turn ${at + 1}`} />}
       {(turn.calls ?? []).map((call, place) => {

@@ -2,11 +2,13 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Loaded } from "./data";
-import { brief, visible } from "./text";
+import { brief, parts, visible } from "./text";
 
-export function Waiting({ of, what }: { of: Loaded<unknown>; what: string }) {
-  if (of.error === null) return <p class="loading" role="status">Loading {what}…</p>;
-  return <Failure message={of.error} retry={of.retry} />;
+/** `title` heads a screen that has nothing else yet. */
+export function Waiting({ of, what, title }: { of: Loaded<unknown>; what: string; title?: string }) {
+  const heading = title === undefined ? null : <h1>{brief(title, 120)}</h1>;
+  if (of.error === null) return <>{heading}<p class="loading" role="status">Loading {what}…</p></>;
+  return <>{heading}<Failure message={of.error} retry={of.retry} /></>;
 }
 
 export function Failure({ message, retry }: { message: string; retry?: () => void }) {
@@ -17,11 +19,16 @@ export function Failure({ message, retry }: { message: string; retry?: () => voi
   );
 }
 
+/** A long name that breaks where its words end. */
+export function Name({ of, most = 120 }: { of: string; most?: number }) {
+  return <>{parts(brief(of, most)).map((part, at) => (at === 0 ? part : [<wbr key={at} />, part]))}</>;
+}
+
 const SIGNS: Record<string, string> = { passed: "✓", failed: "✗", invalid: "⊘", error: "!", lost: "?" };
 
-export function Outcome({ of }: { of: string | null | undefined }) {
+export function Outcome({ of, word }: { of: string | null | undefined; word?: string }) {
   const outcome = of || "unknown";
-  return <span class={`outcome ${SIGNS[outcome] ? outcome : "lost"}`}><span aria-hidden="true">{SIGNS[outcome] ?? "·"}</span> {brief(outcome, 30)}</span>;
+  return <span class={`outcome ${SIGNS[outcome] ? outcome : "lost"}`}><span aria-hidden="true">{SIGNS[outcome] ?? "·"}</span> {brief(word ?? outcome, 30)}</span>;
 }
 
 export function Copy({ text, what }: { text: string; what: string }) {
@@ -104,7 +111,11 @@ export function Tabs({ tabs, active, onChoose, label }: { tabs: Option[]; active
       {tabs.map((tab) => (
         <button
           key={tab.value} type="button" role="tab" id={`tab-${tab.value}`} aria-selected={tab.value === active}
-          aria-controls="panel" tabIndex={tab.value === active ? 0 : -1} onClick={() => onChoose(tab.value)}
+          aria-controls="panel" tabIndex={tab.value === active ? 0 : -1}
+          onClick={(event) => {
+            onChoose(tab.value);
+            if (event.detail > 0) event.currentTarget.blur(); // by pointer: the arrow keys go on through the rollouts
+          }}
         >
           {tab.label}
         </button>
