@@ -14,13 +14,27 @@ import rtl_agent_probe_old_names
 
 _OURS = os.path.dirname(os.path.abspath(__file__)) + "/"
 after_regression = None  # what a warm simulator does instead of an orderly exit
+_simulation = 0  # its number
 
 
-def watch_regressions(sim):
+def watch_regressions():
     if "cocotb.regression" in sys.modules:  # a warm simulator has imported everything that it could
-        _wrap(sys.modules["cocotb.regression"], sim)
+        _wrap(sys.modules["cocotb.regression"])
     else:
-        sys.meta_path.insert(0, _AfterImport("cocotb.regression", lambda module: _wrap(module, sim)))
+        sys.meta_path.insert(0, _AfterImport("cocotb.regression", _wrap_for_job))
+
+
+def begin(simulation):
+    """In the process that simulates."""
+    global _simulation
+    _simulation = simulation
+    if "cocotb.regression" in sys.modules:
+        _look_where_planned()
+
+
+def _wrap_for_job(module):
+    _wrap(module)
+    _look_where_planned()
 
 
 def rewrite_assertions_once():
@@ -62,21 +76,24 @@ class _AfterImport:
         return spec
 
 
-def _wrap(module, sim):
+def _wrap(module):
     manager = module.RegressionManager
     if hasattr(manager, "start_regression"):
-        _wrap_2(module, manager, sim)
+        _wrap_2(module, manager)
     else:
-        _wrap_1(manager, sim)
+        _wrap_1(manager)
     tear_down = manager._tear_down
 
     def reported_tear_down(self):
-        rtl_agent_probe.send("regression-end", sim=sim)
+        rtl_agent_probe.send("regression-end", sim=_simulation)
         tear_down(self)
         if after_regression is not None:
             after_regression()
 
     manager._tear_down = reported_tear_down
+
+
+def _look_where_planned():
     plan = os.environ.get(rtl_agent_probe.NETLIST)
     if plan and json.loads(plan)["pair"]:
         _look_into_source(sys.modules["cocotb.handle"])
@@ -109,7 +126,7 @@ def _look_into_source(handles):
         kind.__getitem__ = found_in_either
 
 
-def _wrap_2(module, manager, sim):
+def _wrap_2(module, manager):
     rtl_agent_probe_old_names.give()
     start, passed, failed = manager.start_regression, manager._record_test_passed, manager._record_test_failed
     init_failed = manager._record_test_init_failed
@@ -117,19 +134,19 @@ def _wrap_2(module, manager, sim):
     def announced_start(self):
         wanted = [test for test in self._test_queue if _selected(self, test)]
         forced = self._mode == module.RegressionMode.TESTCASE
-        _announce(sim, [test.fullname for test in wanted if forced or not test.skip])
+        _announce([test.fullname for test in wanted if forced or not test.skip])
         return start(self)
 
     def reported_pass(self, **record):
-        _report(sim, self._test.fullname, True, None)
+        _report(self._test.fullname, True, None)
         return passed(self, **record)
 
     def reported_failure(self, **record):
-        _report(sim, self._test.fullname, False, record.get("result"), record.get("msg"))
+        _report(self._test.fullname, False, record.get("result"), record.get("msg"))
         return failed(self, **record)
 
     def reported_init_failure(self):
-        _report(sim, self._test.fullname, False, sys.exc_info()[1])
+        _report(self._test.fullname, False, sys.exc_info()[1])
         return init_failed(self)
 
     manager.start_regression = announced_start
@@ -142,19 +159,19 @@ def _selected(manager, test):
     return not manager._filters or any(pattern.search(test.fullname) for pattern in manager._filters)
 
 
-def _wrap_1(manager, sim):
+def _wrap_1(manager):
     init, score = manager.__init__, manager._score_test
 
     def announced_init(self, dut, tests):
         init(self, dut, tests)
-        _announce(sim, [_name_1(test) for test in self._queue if not test.skip])
+        _announce([_name_1(test) for test in self._queue if not test.skip])
 
     def reported_score(self, test, outcome):
         result = score(self, test, outcome)
         error = getattr(outcome, "error", None)
         if isinstance(error, type):  # SimFailure comes as a class when the simulator shut down
             error = error("the simulator ended before the test did")
-        _report(sim, _name_1(test), result[0], error)
+        _report(_name_1(test), result[0], error)
         return result
 
     manager.__init__ = announced_init
@@ -165,13 +182,13 @@ def _name_1(test):
     return f"{test.__module__}.{test.__qualname__}"
 
 
-def _announce(sim, names):
-    rtl_agent_probe.send_many("announced", "tests", names, sim=sim)
+def _announce(names):
+    rtl_agent_probe.send_many("announced", "tests", names, sim=_simulation)
 
 
-def _report(sim, name, passed, error, note=None):
+def _report(name, passed, error, note=None):
     said = None if passed else _message(error, note)
-    rtl_agent_probe.send("test", sim=sim, name=name, passed=bool(passed), message=said, **_where(error, passed))
+    rtl_agent_probe.send("test", sim=_simulation, name=name, passed=bool(passed), message=said, **_where(error, passed))
 
 
 def _message(error, note):
