@@ -1,4 +1,4 @@
-"""What a warm process does before it forks, seen from its forks: few pages copied, nothing left over, the same names."""
+"""What a warm process does before it forks, seen from its forks: few pages are copied, files are named as ever."""
 
 import json
 import subprocess
