@@ -69,7 +69,7 @@ numbers; it runs after the server has ended.""",
 
 
 def write_section(name: str, command: str, where: str, tables: Sequence[Table], place: Path = PLACE) -> None:
-    """Put this section in, in the order of SECTIONS; the others, and what somebody wrote below them, stay as they are."""
+    """Put this section in, in the order of SECTIONS; the others, and what is written below them, stay as they are."""
     old = place.read_text() if place.exists() else ""
     sections = {found: text for found in SECTIONS if (text := _find(old, found))}
     parts = [f"## {TITLES[name]}", f"    {command}", f"{where}", _EXPLAINED[name]]
