@@ -74,7 +74,7 @@ in the page cache. A search gives up after ten seconds, and says so.""",
 
 
 def write_section(name: str, command: str, where: str, tables: Sequence[Table], place: Path = PLACE) -> None:
-    """Put this section in, in the order of SECTIONS; the others stay as they are."""
+    """Put this section in, in the order of SECTIONS; the others, and what is written below them, stay as they are."""
     old = place.read_text() if place.exists() else ""
     sections = {found: text for found in SECTIONS if (text := _find(old, found))}
     parts = [f"## {TITLES[name]}", f"    {command}", f"{where}", _EXPLAINED[name]]
@@ -84,14 +84,19 @@ def write_section(name: str, command: str, where: str, tables: Sequence[Table], 
             parts.append("\n".join(f"* {sentence}" for sentence in table.words))
     sections[name] = "\n\n".join(parts)
     whole = [_HEAD.strip(), *(_marked(each, sections[each]) for each in SECTIONS if each in sections)]
-    after = old.rpartition("<!-- end of ")[2].partition("-->")[2].strip()  # what a person wrote below the tables
-    place.write_text("\n\n".join([*whole, *([after] if after else [])]) + "\n")
+    ends = [old.rfind(end) + len(end) for end in map(_end, SECTIONS) if end in old]
+    below = old[max(ends, default=len(old)) :].strip()
+    place.write_text("\n\n".join([*whole, below] if below else whole) + "\n")
 
 
 def _marked(name: str, text: str) -> str:
-    return f"<!-- {name} -->\n{text}\n<!-- end of {name} -->"
+    return f"<!-- {name} -->\n{text}\n{_end(name)}"
+
+
+def _end(name: str) -> str:
+    return f"<!-- end of {name} -->"
 
 
 def _find(text: str, name: str) -> str:
-    found = re.search(rf"<!-- {name} -->\n(.*?)\n<!-- end of {name} -->", text, re.DOTALL)
+    found = re.search(rf"<!-- {name} -->\n(.*?)\n{_end(name)}", text, re.DOTALL)
     return found[1] if found else ""

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import tinker
-from tinker_cookbook.rl.data_processing import trajectory_to_data
 from tinker_cookbook.rl.types import Trajectory, TrajectoryGroup
 
 from rtl_agent.envs.env import EpisodeEnv, ProblemGroupBuilder
@@ -15,6 +14,7 @@ from rtl_agent.problems import Problem
 from rtl_agent.runs.episode import Episode
 from rtl_agent.teachers import Advice
 from rtl_agent.training.advisor import Advisor
+from rtl_agent.training.datums import trajectory_to_data
 
 GROUPINGS: Mapping[str, Callable[[Problem], str]] = {
     "category": lambda problem: problem.category,
@@ -92,7 +92,7 @@ async def _rollout(
         played = await play_episode(env, completer)
     except EpisodeFailed as failure:
         return str(failure)
-    data = tuple(trajectory_to_data(played.trajectory, 0.0)) if has_logprobs(played.trajectory) else ()
+    data = tuple(trajectory_to_data(played.trajectory)) if has_logprobs(played.trajectory) else ()
     if advisor is None:
         return Rollout(played.episode, played.trajectory, data)
     with completer.policy.during("teacher"):

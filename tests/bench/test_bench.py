@@ -158,6 +158,16 @@ def test_sections_are_replaced_one_by_one(tmp_path: Path) -> None:
     assert os.linesep * 3 not in text
 
 
+def test_what_is_written_below_the_sections_stays(tmp_path: Path) -> None:
+    place = tmp_path / "benchmarks.md"
+    for name in ("soak", "grader", "soak"):
+        write_section(name, f"rtl-agent bench {name}", "Here.", [Table(("a", "b"), [("x", "1")])], place)
+        if name == "soak":
+            place.write_text(place.read_text() + "\n## By hand\n\nWords.\n")
+    assert place.read_text().count("## By hand\n\nWords.\n") == 2
+    assert place.read_text().endswith("<!-- end of soak -->\n\n## By hand\n\nWords.\n\n## By hand\n\nWords.\n")
+
+
 def test_the_backend_is_measured_against_transformers_on_every_kind_of_work() -> None:
     load = backend.Load(sequences=4, group=2, prompt=6, answer=5)
     results = backend.measure(["rtl-agent/student"], 1, load)

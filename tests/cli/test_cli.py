@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from rtl_agent.problems import Problem, load_near_misses
+from tests.cli.conftest import Here
 
 ARBITER = "rtl_fixed_priority_arbiter_0001"
 
@@ -32,22 +33,22 @@ def test_help_lists_the_commands() -> None:
         assert command in done.stdout
 
 
-def test_list_for_people_and_for_programs(bundled: dict[str, Problem]) -> None:
+def test_list_for_people_and_for_programs(here: Here, bundled: dict[str, Problem]) -> None:
     assert f"{len(bundled)} problems" in rtl_agent("problems", "list").stdout
-    listed = as_json(rtl_agent("problems", "list", "bundled", "--kind", "agentic", "--json"))
+    listed = as_json(here("problems", "list", "bundled", "--kind", "agentic", "--json"))
     assert {problem["kind"] for problem in listed} == {"agentic"}
     assert "harness" not in listed[0]
 
 
-def test_show_gives_the_task_but_not_the_harness(bundled: dict[str, Problem]) -> None:
-    shown = rtl_agent("problems", "show", ARBITER, "--json")
+def test_show_gives_the_task_but_not_the_harness(here: Here, bundled: dict[str, Problem]) -> None:
+    shown = here("problems", "show", ARBITER, "--json")
     assert as_json(shown)["prompt"] == bundled[ARBITER].prompt
     assert "cocotb.test" not in shown.stdout
     assert rtl_agent("problems", "show", ARBITER).returncode == 0
 
 
-def test_stats_count_everything(bundled: dict[str, Problem]) -> None:
-    counted = as_json(rtl_agent("problems", "stats", "--json"))
+def test_stats_count_everything(here: Here, bundled: dict[str, Problem]) -> None:
+    counted = as_json(here("problems", "stats", "--json"))
     assert counted["problems"] == len(bundled)
     for field in ("category", "difficulty", "kind", "family", "split"):
         assert sum(counted[field].values()) == len(bundled)
@@ -93,7 +94,9 @@ def test_grade_fails_a_wrong_design_with_exit_code_1_and_says_why(tmp_path: Path
     assert 0.6 <= graded[0]["reward"]["total"] < 1.6
 
 
-def test_grade_takes_replies_from_stdin_and_many_from_jsonl(tmp_path: Path, bundled: dict[str, Problem]) -> None:
+def test_grade_takes_replies_from_stdin_and_many_from_jsonl(
+    here: Here, tmp_path: Path, bundled: dict[str, Problem]
+) -> None:
     problem = bundled[ARBITER]
     assert problem.reference is not None
     reply = f"```verilog\n{next(iter(problem.reference.values()))}```"
@@ -105,7 +108,7 @@ def test_grade_takes_replies_from_stdin_and_many_from_jsonl(tmp_path: Path, bund
     ]
     file = tmp_path / "answers.jsonl"
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    done = rtl_agent("grade", "bundled", "--response", file, "--json", "--jobs", "2")
+    done = here("grade", "bundled", "--response", file, "--json", "--jobs", "2")
     assert done.returncode == 1
     assert [grade["outcome"] for grade in as_json(done)] == ["passed", "invalid", "failed"]
     shell_first = f"```bash\nls\n```\n{reply}"
@@ -113,7 +116,7 @@ def test_grade_takes_replies_from_stdin_and_many_from_jsonl(tmp_path: Path, bund
         options = ("--id", ARBITER, "--response", "-", "--extraction", extraction, "--json")
         (grade,) = as_json(rtl_agent("grade", "bundled", *options, stdin=shell_first))
         assert (grade["outcome"], grade["extraction"]) == (outcome, extraction)
-    table = rtl_agent("grade", "bundled", "--response", file)
+    table = here("grade", "bundled", "--response", file)
     assert "3 graded: 1 passed, 1 failed, 1 invalid" in table.stdout
 
 
@@ -131,8 +134,8 @@ def test_grade_takes_replies_from_stdin_and_many_from_jsonl(tmp_path: Path, bund
         (["problems", "nonsense"], "No such command"),
     ],
 )
-def test_bad_usage_is_a_sentence_and_exit_code_2(arguments: list[str], words: str) -> None:
-    done = rtl_agent(*arguments)
+def test_bad_usage_is_a_sentence_and_exit_code_2(here: Here, arguments: list[str], words: str) -> None:
+    done = here(*arguments)
     assert done.returncode == 2
     said = " ".join((done.stdout + done.stderr).replace("│", " ").split())
     assert words in said
@@ -221,22 +224,24 @@ def answers(tmp_path: Path, *lines: object) -> Path:
     ],
 )
 def test_an_error_in_an_answers_file_names_line_and_field_and_can_be_skipped(
-    tmp_path: Path, line: object, words: str
+    here: Here, tmp_path: Path, line: object, words: str
 ) -> None:
     good = json.dumps({"id": ARBITER, "response": "I cannot\u2028do it."}, ensure_ascii=False)
     file = answers(tmp_path, good, line)
-    done = rtl_agent("grade", "bundled", "--response", file)
+    done = here("grade", "bundled", "--response", file)
     assert done.returncode == 2
     assert words in done.stderr
     assert "--skip-bad" in done.stderr
-    skipped = rtl_agent("grade", "bundled", "--response", file, "--skip-bad", "--json")
+    skipped = here("grade", "bundled", "--response", file, "--skip-bad", "--json")
     assert skipped.returncode == 1
     assert words in skipped.stderr
     assert [grade["label"] for grade in as_json(skipped)] == [f"{ARBITER}:1"]
 
 
-def test_an_answers_file_without_a_good_line_is_an_error_even_when_bad_ones_are_skipped(tmp_path: Path) -> None:
-    done = rtl_agent("grade", "bundled", "--response", answers(tmp_path, "nonsense"), "--skip-bad")
+def test_an_answers_file_without_a_good_line_is_an_error_even_when_bad_ones_are_skipped(
+    here: Here, tmp_path: Path
+) -> None:
+    done = here("grade", "bundled", "--response", answers(tmp_path, "nonsense"), "--skip-bad")
     assert done.returncode == 2
     assert "has no answer that can be graded" in done.stderr
 

@@ -69,12 +69,9 @@ def killed_and_finished(gates: Path, path: Path, steps: int, kills: int, moments
     finish(gates, path, steps)
 
 
-@pytest.mark.parametrize(
-    ("steps", "kills"),
-    [pytest.param(3, 2, marks=pytest.mark.long), pytest.param(10, 20, marks=pytest.mark.slow)],
-    ids=["twice", "twenty times"],
-)
-def test_kills_leave_no_trace(gates: Path, tmp_path: Path, steps: int, kills: int) -> None:
+@pytest.mark.slow  # test_interrupt.py has a run that is killed once
+def test_kills_leave_no_trace(gates: Path, tmp_path: Path) -> None:
+    steps, kills = 10, 20
     finish(gates, tmp_path / "unbroken", steps)
     killed_and_finished(gates, tmp_path / "killed", steps, kills, random.Random(kills))
     assert [line["step"] for line in metrics(tmp_path / "killed")] == list(range(steps + 1))

@@ -200,32 +200,57 @@ _simulations = 0
 _children = 0
 _guard = None
 _netlists = None  # in netlist mode: rtl_agent_probe_netlist
+_prepared = False
+_files = {}  # of the harness, in a simulator
 
 
-def activate(files=None):
-    """Begin to report, if this process was given the channel. A warm process is forked first, and activated then.
-
-    `files` is the harness for a simulator that was forked with it.
-    """
-    global _channel, _guard, _netlists
-    _channel = _open_channel()
-    if os.environ.get(SEED):
-        rtl_agent_probe_chance.install(int(os.environ[SEED]))
-    if _channel is None:
-        return
+def prepare(simulates, seeded=True):
+    """What no job decides. A warm process does it before it forks: done afterwards it costs 250 pages."""
+    global _guard, _prepared
     import rtl_agent_probe_imports
 
+    if seeded:
+        rtl_agent_probe_chance.replace()
     gc.set_threshold(20_000, 50, 100)  # collections took an eighth of a simulation's CPU, and found next to nothing
-    image = os.environ.pop(rtl_agent_probe_seal.IMAGE, None)
-    if os.environ.get(SIM) and files is None:
-        files = rtl_agent_probe_seal.read_image(int(image))
-    _guard = rtl_agent_probe_imports.install(files)
-    if os.environ.get(SIM):
+    _guard = rtl_agent_probe_imports.install(_files if simulates else None)
+    rtl_agent_probe_imports.look_again()
+    if simulates:
         import rtl_agent_probe_cocotb
 
         rtl_agent_probe_written.hide_from_design()
-        rtl_agent_probe_seal.open_from(files)
-        rtl_agent_probe_cocotb.watch_regressions(int(os.environ[SIM]))
+        rtl_agent_probe_seal.open_from(_files)
+        rtl_agent_probe_cocotb.watch_regressions()
+    else:
+        rtl_agent_probe_seal.watch_processes()
+        _watch_processes()
+    _prepared = True
+
+
+def activate(files=None):
+    """Begin to report, if this process was given the channel. A warm process is prepared and forked first, and
+    activated then.
+
+    `files` is the harness for a simulator that was forked with it.
+    """
+    global _channel, _netlists
+    _channel = _open_channel()
+    seed, sim = os.environ.get(SEED), os.environ.get(SIM)
+    if _channel is None:
+        if seed:
+            rtl_agent_probe_chance.install(int(seed))
+        return
+    if not _prepared:
+        prepare(bool(sim), bool(seed))
+    if seed:
+        rtl_agent_probe_chance.begin(int(seed))
+    import rtl_agent_probe_imports
+
+    image = os.environ.pop(rtl_agent_probe_seal.IMAGE, None)
+    if sim:
+        import rtl_agent_probe_cocotb
+
+        _files.update(rtl_agent_probe_seal.read_image(int(image)) if files is None else files)
+        rtl_agent_probe_cocotb.begin(int(sim))
     else:
         if os.environ.get(NETLIST):
             import rtl_agent_probe_netlist
@@ -233,8 +258,7 @@ def activate(files=None):
             _netlists = rtl_agent_probe_netlist.make()
         rtl_agent_probe_dump.open_files()
         send("hello", python=sys.version.split()[0])
-        rtl_agent_probe_seal.watch_processes()
-        _watch_processes()
+    rtl_agent_probe_imports.look_again()
 
 
 activate()

@@ -45,36 +45,58 @@ def seed_of_child(seed, number):
     return derived_seed(seed, _CHILD + number)
 
 
+_seed = None  # of this process; a warm one has none, its forks begin with their job's
+_drawn = _forks = 0
+_entropy = random.Random(0)
+
+
 def install(seed):
     """Before any code of the harness runs."""
-    _seed_generators(seed)
-    _replace_entropy(seed)
-    _replace_clocks(_Clock(seed))
-    _replace_numbers(seed)
+    replace()
+    begin(seed)
 
 
-def _seed_generators(seed):
+def replace():
+    """What no seed decides: a warm process does it before it forks."""
+    _replace_generators()
+    _replace_entropy(_entropy)
+    _replace_clocks(_clock)
+    _replace_numbers(_numbers)
+
+
+def begin(seed):
+    """From now on everything is drawn from this seed."""
+    global _seed, _drawn, _forks
+    _seed, _drawn, _forks = seed, 0, 0
+    random.seed(seed)
+    _entropy.seed(derived_seed(seed, _ENTROPY))
+    _clock.begin(seed)
+    _numbers.begin(seed)
+
+
+def _replace_generators():
     """A generator that is seeded from nothing or from the clock gets the next number of this process's seed."""
     original = random.Random.seed
-    drawn = 0
-    forks = 0
 
     def seed_again(self, a=None, version=2):
-        nonlocal drawn
-        if a is None or _is_clock(a):
-            drawn += 1
-            a = derived_seed(seed, -drawn)
+        global _drawn
+        if _seed is not None and (a is None or _is_clock(a)):
+            _drawn += 1
+            a = derived_seed(_seed, -_drawn)
         original(self, a, version)
 
     def count_forks():
-        nonlocal forks
-        forks += 1
+        global _forks
+        _forks += 1
+
+    def seed_fork():
+        if _seed is not None:
+            random.seed(seed_of_child(_seed, -_forks))
 
     random.Random.seed = seed_again
     random.seed = random._inst.seed
-    random.seed(seed)
     # Python seeds a forked process from entropy, by the method that it had when it started.
-    os.register_at_fork(before=count_forks, after_in_child=lambda: random.seed(seed_of_child(seed, -forks)))
+    os.register_at_fork(before=count_forks, after_in_child=seed_fork)
 
 
 def _is_clock(value):
@@ -86,9 +108,8 @@ def _is_clock(value):
 _now, _sleep = time.time, time.sleep
 
 
-def _replace_entropy(seed):
+def _replace_entropy(source):
     """For everybody: nothing in a box needs secrets. `random` has a name of its own for it, and `secrets` uses that."""
-    source = random.Random(derived_seed(seed, _ENTROPY))
     os.urandom = posix.urandom = random._urandom = source.randbytes
     os.getrandom = posix.getrandom = lambda size, flags=0: source.randbytes(size)
     _replace_devices(source)
@@ -141,8 +162,12 @@ class _Device(io.RawIOBase):
 class _Clock:
     """Goes on by a small random step whenever it is looked at, and by what the harness sleeps."""
 
-    def __init__(self, seed):
-        self._steps = random.Random(derived_seed(seed, _CLOCK))
+    def __init__(self):
+        self._steps = random.Random(0)
+        self._ns = 0
+
+    def begin(self, seed):
+        self._steps.seed(derived_seed(seed, _CLOCK))
         self._ns = self._steps.randrange(10**16)
 
     def ns(self):
@@ -161,6 +186,9 @@ class _Clock:
     def sleep(self, seconds):
         self._ns += int(seconds * 1e9)
         _sleep(seconds)
+
+
+_clock = _Clock()
 
 
 def _replace_clocks(clock):
@@ -223,39 +251,50 @@ def _date(clock):
     return harness_date
 
 
-def _replace_numbers(seed):
-    process = 300 + derived_seed(seed, _PROCESS) % 30_000
-    for module, name in ((os, "getpid"), (os, "getpgrp"), (threading, "get_ident"), (threading, "get_native_id")):
-        _for_harness(module, name, lambda: process)
-    _for_harness(os, "getppid", lambda: process - 1)
-    _for_harness(os, "getloadavg", lambda: (0.0, 0.0, 0.0))
-    numbers = {}
-    address, hashed = id, hash
+class _Numbers:
+    """Of processes, threads and objects."""
 
-    def numbered(thing):
-        return numbers.setdefault(address(thing), 0x7F0000000000 + 48 * (len(numbers) + process))
+    def __init__(self):
+        self.process = self._other = 0
+        self._objects, self._threads = {}, {}
+        self._address, self._hashed = id, hash
 
-    # PYTHONHASHSEED is the same for all; a hash that a harness seeds from differs as it would without it.
-    other = derived_seed(seed, _HASH) << 30 | derived_seed(seed, -_HASH)
+    def begin(self, seed):
+        self.process = 300 + derived_seed(seed, _PROCESS) % 30_000
+        # PYTHONHASHSEED is the same for all; a hash that a harness seeds from differs as it would without it.
+        self._other = derived_seed(seed, _HASH) << 30 | derived_seed(seed, -_HASH)
 
-    def hash_of(thing):
+    def of_object(self, thing):
+        number = 0x7F0000000000 + 48 * (len(self._objects) + self.process)
+        return self._objects.setdefault(self._address(thing), number)
+
+    def hash_of(self, thing):
         if type(thing).__hash__ is object.__hash__:
-            return numbered(thing) >> 4
-        return hashed(thing) ^ other if _hash_varies(thing) else hashed(thing)
+            return self.of_object(thing) >> 4
+        return self._hashed(thing) ^ self._other if _hash_varies(thing) else self._hashed(thing)
 
-    threads = {}
+    def of_thread(self, real):
+        """A property in place of another one: `ident` and `native_id` are numbers of one row."""
+
+        def number(thread):
+            own = self._threads.setdefault(self._address(thread), self.process + len(self._threads))
+            return own if _asked_by_harness() else real.fget(thread)
+
+        return property(number)
+
+
+_numbers = _Numbers()
+
+
+def _replace_numbers(numbers):
+    for module, name in ((os, "getpid"), (os, "getpgrp"), (threading, "get_ident"), (threading, "get_native_id")):
+        _for_harness(module, name, lambda: numbers.process)
+    _for_harness(os, "getppid", lambda: numbers.process - 1)
+    _for_harness(os, "getloadavg", lambda: (0.0, 0.0, 0.0))
     for name in ("ident", "native_id"):
-        setattr(threading.Thread, name, _number_of_thread(getattr(threading.Thread, name), threads, process))
-    _for_harness(builtins, "id", numbered)
-    _for_harness(builtins, "hash", hash_of)
-
-
-def _number_of_thread(real, threads, first):
-    def number(thread):
-        own = threads.setdefault(id(thread), first + len(threads))
-        return own if _asked_by_harness() else real.fget(thread)
-
-    return property(number)
+        setattr(threading.Thread, name, numbers.of_thread(getattr(threading.Thread, name)))
+    _for_harness(builtins, "id", numbers.of_object)
+    _for_harness(builtins, "hash", numbers.hash_of)
 
 
 def _hash_varies(thing):

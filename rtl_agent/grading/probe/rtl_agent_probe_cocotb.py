@@ -15,13 +15,27 @@ import rtl_agent_probe_only
 
 _OURS = os.path.dirname(os.path.abspath(__file__)) + "/"
 after_regression = None  # what a warm simulator does instead of an orderly exit
+_simulation = 0  # its number
 
 
-def watch_regressions(sim):
+def watch_regressions():
     if "cocotb.regression" in sys.modules:  # a warm simulator has imported everything that it could
-        _wrap(sys.modules["cocotb.regression"], sim)
+        _wrap(sys.modules["cocotb.regression"])
     else:
-        sys.meta_path.insert(0, _AfterImport("cocotb.regression", lambda module: _wrap(module, sim)))
+        sys.meta_path.insert(0, _AfterImport("cocotb.regression", _wrap_for_job))
+
+
+def begin(simulation):
+    """In the process that simulates."""
+    global _simulation
+    _simulation = simulation
+    if "cocotb.regression" in sys.modules:
+        _look_where_planned()
+
+
+def _wrap_for_job(module):
+    _wrap(module)
+    _look_where_planned()
 
 
 def rewrite_assertions_once():
@@ -63,21 +77,24 @@ class _AfterImport:
         return spec
 
 
-def _wrap(module, sim):
+def _wrap(module):
     manager = module.RegressionManager
     if hasattr(manager, "start_regression"):
-        _wrap_2(module, manager, sim)
+        _wrap_2(module, manager)
     else:
-        _wrap_1(manager, sim)
+        _wrap_1(manager)
     tear_down = manager._tear_down
 
     def reported_tear_down(self):
-        rtl_agent_probe.send("regression-end", sim=sim)
+        rtl_agent_probe.send("regression-end", sim=_simulation)
         tear_down(self)
         if after_regression is not None:
             after_regression()
 
     manager._tear_down = reported_tear_down
+
+
+def _look_where_planned():
     plan = os.environ.get(rtl_agent_probe.NETLIST)
     if plan and json.loads(plan)["pair"]:
         _look_into_source(sys.modules["cocotb.handle"])
@@ -110,7 +127,7 @@ def _look_into_source(handles):
         kind.__getitem__ = found_in_either
 
 
-def _wrap_2(module, manager, sim):
+def _wrap_2(module, manager):
     rtl_agent_probe_old_names.give()
     start, passed, failed = manager.start_regression, manager._record_test_passed, manager._record_test_failed
     init_failed = manager._record_test_init_failed
@@ -119,21 +136,21 @@ def _wrap_2(module, manager, sim):
         forced = self._mode == module.RegressionMode.TESTCASE
         self._test_queue.sort(key=lambda test: test.stage)  # as `start` does
         wanted = [test for test in self._test_queue if _selected(self, test) and (forced or not test.skip)]
-        if (run := rtl_agent_probe_only.tests_to_run([test.fullname for test in wanted], sim)) < len(wanted):
+        if (run := rtl_agent_probe_only.tests_to_run([test.fullname for test in wanted], _simulation)) < len(wanted):
             wanted = self._test_queue[:] = wanted[:run]
-        _announce(sim, [test.fullname for test in wanted])
+        _announce([test.fullname for test in wanted])
         return start(self)
 
     def reported_pass(self, **record):
-        _report(sim, self._test.fullname, True, None)
+        _report(self._test.fullname, True, None)
         return passed(self, **record)
 
     def reported_failure(self, **record):
-        _report(sim, self._test.fullname, False, record.get("result"), record.get("msg"))
+        _report(self._test.fullname, False, record.get("result"), record.get("msg"))
         return failed(self, **record)
 
     def reported_init_failure(self):
-        _report(sim, self._test.fullname, False, sys.exc_info()[1])
+        _report(self._test.fullname, False, sys.exc_info()[1])
         return init_failed(self)
 
     manager.start_regression = announced_start
@@ -146,23 +163,23 @@ def _selected(manager, test):
     return not manager._filters or any(pattern.search(test.fullname) for pattern in manager._filters)
 
 
-def _wrap_1(manager, sim):
+def _wrap_1(manager):
     init, score = manager.__init__, manager._score_test
 
     def announced_init(self, dut, tests):
         init(self, dut, tests)
         wanted = [test for test in self._queue if not test.skip]
-        if (run := rtl_agent_probe_only.tests_to_run(list(map(_name_1, wanted)), sim)) < len(wanted):
+        if (run := rtl_agent_probe_only.tests_to_run(list(map(_name_1, wanted)), _simulation)) < len(wanted):
             wanted = self._queue[:] = wanted[:run]
             self.ntests = run
-        _announce(sim, list(map(_name_1, wanted)))
+        _announce(list(map(_name_1, wanted)))
 
     def reported_score(self, test, outcome):
         result = score(self, test, outcome)
         error = getattr(outcome, "error", None)
         if isinstance(error, type):  # SimFailure comes as a class when the simulator shut down
             error = error("the simulator ended before the test did")
-        _report(sim, _name_1(test), result[0], error)
+        _report(_name_1(test), result[0], error)
         return result
 
     manager.__init__ = announced_init
@@ -173,13 +190,13 @@ def _name_1(test):
     return f"{test.__module__}.{test.__qualname__}"
 
 
-def _announce(sim, names):
-    rtl_agent_probe.send_many("announced", "tests", names, sim=sim)
+def _announce(names):
+    rtl_agent_probe.send_many("announced", "tests", names, sim=_simulation)
 
 
-def _report(sim, name, passed, error, note=None):
+def _report(name, passed, error, note=None):
     said = None if passed else _message(error, note)
-    rtl_agent_probe.send("test", sim=sim, name=name, passed=bool(passed), message=said, **_where(error, passed))
+    rtl_agent_probe.send("test", sim=_simulation, name=name, passed=bool(passed), message=said, **_where(error, passed))
 
 
 def _message(error, note):

@@ -22,16 +22,26 @@ PROBE = os.path.dirname(os.path.abspath(__file__))
 _IMPORTABLE = (".py", ".pyc", ".so", ".pth", ".zip", ".egg")
 
 
+_known = 0  # directories that were looked at
+
+
 def install(files=None):
     """Route every import from outside the Python installation through frozen directories; also renamed modules.
 
     With `files`, path -> source or code, the harness is imported from these.
     """
     sys.path_hooks.insert(0, lambda path: _finder_for(path, files))
-    for path in [path for path in sys.path_importer_cache if not is_trusted(path)]:
-        del sys.path_importer_cache[path]  # the others stay: they would list site-packages anew
     sys.meta_path.append(_RunnerAlias())
     return Guard()
+
+
+def look_again():
+    """At directories outside of the installation, whatever was seen in them before the job."""
+    global _known
+    if len(sys.path_importer_cache) != _known:  # none has come since a warm process was here: each costs a page
+        for path in [path for path in sys.path_importer_cache if not is_trusted(path)]:
+            del sys.path_importer_cache[path]  # the others stay: they would list site-packages anew
+        _known = len(sys.path_importer_cache)
 
 
 def is_trusted(path):

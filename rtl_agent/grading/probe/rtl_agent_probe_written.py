@@ -15,7 +15,6 @@ not run meanwhile.
 import builtins
 import io
 import os
-import re
 import stat
 import subprocess
 import weakref
@@ -111,7 +110,20 @@ def _regular_files():
 def _is_named(text, path):
     """By its path, or by its name as a word of its own."""
     name = os.path.basename(path)
-    return name in text and bool(re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-]|\.\w)", text))
+    start = text.find(name)
+    while start >= 0:
+        end = start + len(name)
+        if not _goes_on(text[start - 1 : start], ".-") and not (
+            _goes_on(text[end : end + 1], "-") or (text[end : end + 1] == "." and _goes_on(text[end + 1 : end + 2], ""))
+        ):
+            return True
+        start = text.find(name, start + 1)
+    return False
+
+
+def _goes_on(character, more):
+    """A letter, a digit, `_` or one more; "" is none. A pattern for each name would have to be compiled."""
+    return bool(character) and (character.isalnum() or character in "_" + more)
 
 
 def _text(path):

@@ -10,9 +10,7 @@ the box can have another job.
 """
 
 import atexit
-import ctypes
 import fcntl
-import gc
 import json
 import os
 import resource
@@ -26,6 +24,7 @@ from contextlib import suppress
 
 import rtl_agent_warm_code
 import rtl_agent_warm_files
+import rtl_agent_warm_memory
 import rtl_agent_warm_places
 
 OUTPUT_BYTES = 16384  # of what a job printed, its end
@@ -41,10 +40,9 @@ def main(control, channel, vpi_directory, modes):
     rtl_agent_warm_imports.import_everything()
     link = socket.socket(fileno=control)
     simulator = rtl_agent_warm_imports.start_simulator(vpi_directory)
-    gc.collect()
-    gc.freeze()
-    ctypes.CDLL(None).malloc_trim(0)  # pages that are free need no copying
+    rtl_agent_warm_imports.prepare_probe()
     places.clear()
+    rtl_agent_warm_memory.settle()
     _send(link, {"ready": True})
     while (job := _receive(link)) is not None:
         answer, process = run_job(job, link, channel, simulator)
@@ -73,7 +71,7 @@ def run_job(job, link, channel, simulator):
     output = os.memfd_create("output")
     fcntl.fcntl(output, fcntl.F_SETFL, os.O_APPEND)  # as in a pipe, what was printed cannot be printed over
     started = time.monotonic()
-    child = os.fork()
+    child = rtl_agent_warm_memory.fork()
     if child == 0:
         link.close()
         _run_child(job, channel, simulator, output)

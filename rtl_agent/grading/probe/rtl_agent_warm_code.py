@@ -26,6 +26,11 @@ def rewritten(path, source):
     return _code[key]
 
 
+def forget(path):
+    for key in [key for key in _code if key[0] == path]:
+        del _code[key]
+
+
 def compile_ahead(files):
     """Path -> source; what does not compile is left to the import to say."""
     for path, source in files.items():

@@ -33,6 +33,13 @@ def import_everything():
             sys.stdout = out
     sys.modules.pop("test_nothing", None)
     sys.path[:] = [path for path in sys.path if not path.startswith("/tmp/")]
+    importlib.import_module("rtl_agent_warm_rehearsal").rehearse(runner_module())
+
+
+def prepare_probe():
+    import rtl_agent_probe
+
+    rtl_agent_probe.prepare(simulates=False)
 
 
 def runner_module():

@@ -11,7 +11,6 @@ import array
 import atexit
 import ctypes
 import fnmatch
-import gc
 import glob
 import importlib
 import inspect
@@ -29,10 +28,12 @@ import threading
 import types
 from contextlib import suppress
 
+import rtl_agent_probe
 import rtl_agent_probe_seal
 import rtl_agent_probe_written
 import rtl_agent_warm_code
 import rtl_agent_warm_compile
+import rtl_agent_warm_memory
 import rtl_agent_warm_scheduler
 import rtl_agent_warm_scheduler_1
 
@@ -67,6 +68,7 @@ _READ_AT_IMPORT = (  # by cocotb, of either generation: a warm one has been impo
     "COVERAGE",
 )
 _PACKET = 1 << 20
+_NET_BYTES = 56  # of vvp's nets, in all versions since 11
 
 _set_arguments = None  # vvp's function for its command line
 _arguments = None  # what it was given last
@@ -77,9 +79,9 @@ def serve():
     """Fork for every request. Returns in the forked process only, which then becomes that simulation."""
     link = socket.socket(fileno=int(os.environ.pop(_FD)))
     _import_everything()
-    gc.collect()
-    gc.freeze()  # a collection in a forked process would touch, and so copy, every page
-    ctypes.CDLL(None).malloc_trim(0)  # pages that are free need no copying
+    _fill_pool_of_nets()
+    rtl_agent_probe.prepare(simulates=True)
+    rtl_agent_warm_memory.settle()
     link.send(json.dumps({"ready": True, "arguments": _set_arguments is not None}).encode())
     while True:
         request, fds = _receive(link)
@@ -90,7 +92,7 @@ def serve():
             continue
         harness = rtl_agent_probe_seal.read_image(fds.pop())
         rtl_agent_warm_code.compile_ahead(harness)
-        child = os.fork()
+        child = rtl_agent_warm_memory.fork()
         if child == 0:
             link.close()
             _become(request, fds, harness)
@@ -152,7 +154,6 @@ def _become(request, fds, harness):
 def _take_over_python(env, harness):
     """What a new interpreter would have from this environment: its search path, its seeds, the probe."""
     global _functions_at_exit
-    import rtl_agent_probe
     import rtl_agent_probe_cocotb
 
     given = [path for path in env.get("PYTHONPATH", "").split(os.pathsep) if path]
@@ -234,6 +235,24 @@ def _find_set_arguments():
         return None
     function.restype = None
     return function
+
+
+def _fill_pool_of_nets():
+    """vvp's own function that gives a net its memory: the first time it takes 1 MiB, and writes to each page of it."""
+    try:
+        allocate = ctypes.CDLL(None)["_ZN9vvp_net_tnwEm"]  # C++: vvp_net_t::operator new(unsigned long)
+    except AttributeError:
+        return
+    allocate.restype, allocate.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+    child = os.fork()
+    if child == 0:  # it aborts where a net has another size
+        nothing = os.open("/dev/null", os.O_WRONLY)
+        os.dup2(nothing, 2)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        allocate(_NET_BYTES)
+        os._exit(0)
+    if os.waitpid(child, 0)[1] == 0:
+        allocate(_NET_BYTES)
 
 
 def _open_instead(path):
