@@ -135,7 +135,8 @@ def _loss(parameters: Parameters) -> Callable[[Batch], torch.Tensor]:
     config, rope = parameters.base.config, parameters.base.rope
 
     def loss(batch: Batch) -> torch.Tensor:
-        hidden = hidden_states(config, rope, parameters.embedding, parameters.norm, parameters.project, batch.inputs)
+        by = parameters
+        hidden = hidden_states(config, rope, by.embedding, by.norm, by.fork, by.project, batch.inputs)
         wanted = batch.targets != -100
         return F.cross_entropy(parameters.project(HEAD, hidden[wanted]), batch.targets[wanted])
 

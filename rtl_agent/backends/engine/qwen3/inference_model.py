@@ -84,8 +84,11 @@ class InferenceModel:
                 return normed(x, self.eps_of_head) * self._norms[name]
             return normed(x, self.eps_of_width)
 
+        def fork(name: str, x: Tensor) -> tuple[Tensor, Tensor]:
+            return x, norm(name, x)
+
         batch = tokens.unsqueeze(0)
-        return hidden_states(self.config, self.base.rope, self.embed, norm, project, batch, keep)[0]
+        return hidden_states(self.config, self.base.rope, self.embed, norm, fork, project, batch, keep)[0]
 
 
 def normed(x: Tensor, eps: Tensor) -> Tensor:

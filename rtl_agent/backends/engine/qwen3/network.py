@@ -20,6 +20,9 @@ from rtl_agent.backends.engine.token_sampling import TokenDecoder
 Named = Callable[[str, Tensor], Tensor]
 """Applies the projection, or the norm, of that name."""
 
+Fork = Callable[[str, Tensor], tuple[Tensor, Tensor]]
+"""Its argument, and the norm of that name of it: where a layer branches off."""
+
 
 @dataclass(frozen=True)
 class Rope:
@@ -54,6 +57,7 @@ def hidden_states(
     rope: Rope,
     embedding: Tensor,
     norm: Named,
+    fork: Fork,
     project: Named,
     tokens: Tensor,
     keep: list[KeysValues] | None = None,
@@ -70,7 +74,7 @@ def hidden_states(
     for index in range(config.layers):
         here = layer(index)
         at = f"{here}.self_attn"
-        h = norm(f"{here}.input_layernorm", x)
+        x, h = fork(f"{here}.input_layernorm", x)
         q = rotate(norm(f"{at}.q_norm", heads(f"{at}.q_proj", h)).transpose(1, 2), cos, sin)
         k = rotate(norm(f"{at}.k_norm", heads(f"{at}.k_proj", h)).transpose(1, 2), cos, sin)
         v = heads(f"{at}.v_proj", h).transpose(1, 2)
@@ -80,7 +84,7 @@ def hidden_states(
             k, v = k.repeat_interleave(group, dim=1), v.repeat_interleave(group, dim=1)
         mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True)
         x = x + project(f"{at}.o_proj", mixed.transpose(1, 2).reshape(batch, length, -1))
-        h = norm(f"{here}.post_attention_layernorm", x)
+        x, h = fork(f"{here}.post_attention_layernorm", x)
         gated = F.silu(project(f"{here}.mlp.gate_proj", h)) * project(f"{here}.mlp.up_proj", h)
         x = x + project(f"{here}.mlp.down_proj", gated)
     return norm(NORM, x)

@@ -9,11 +9,12 @@ from torch.nn import functional as F
 from rtl_agent.backends.engine.checkpoints import ALPHA
 from rtl_agent.backends.engine.contract import EngineError, Lora
 from rtl_agent.backends.engine.qwen3.network import BaseModel
+from rtl_agent.backends.engine.qwen3.rms_norm import fork, rms_norm
 from rtl_agent.backends.engine.qwen3.weights import ATTENTION, EMBED, HEAD, MLP, Weights, layer
 
 
 class Parameters:
-    """Leaf tensors by name in `values`; `embedding`, `norm` and `project` are what the network asks for."""
+    """Leaf tensors by name in `values`; `embedding`, `norm`, `fork` and `project` are what the network asks for."""
 
     def __init__(self, base: BaseModel, lora: Lora) -> None:
         if lora.rank < 0:
@@ -46,15 +47,18 @@ class Parameters:
         return self.plain[f"{EMBED}.weight"]
 
     def norm(self, name: str, x: Tensor) -> Tensor:
-        weight = self.plain[f"{name}.weight"]
-        return F.rms_norm(x, weight.shape, weight, self.base.config.norm_eps)
+        return rms_norm(x, self.plain[f"{name}.weight"], self.base.config.norm_eps)
+
+    def fork(self, name: str, x: Tensor) -> tuple[Tensor, Tensor]:
+        return fork(x, self.plain[f"{name}.weight"], self.base.config.norm_eps)
 
     def project(self, name: str, x: Tensor) -> Tensor:
         y = F.linear(x, self._weight(name))
         if name not in self.adapted:
             return y
         low = F.linear(x, self.values[f"{name}.lora_A.weight"])
-        return y + F.linear(low, self.values[f"{name}.lora_B.weight"] * self.scale)
+        # In place: nothing on the way back reads y, and another 5 MB of logits would be fresh pages.
+        return y.add_(F.linear(low, self.values[f"{name}.lora_B.weight"] * self.scale))
 
     def _weight(self, name: str) -> Tensor:
         if name == HEAD and self.base.config.tied:

@@ -79,7 +79,9 @@ class Qwen3TrainedModel:
 
     def _target_logprobs(self, batch: Microbatch) -> Tensor:
         model, by = self._model, self._parameters
-        hidden = hidden_states(model.config, model.rope, by.embedding, by.norm, by.project, batch.tokens).flatten(0, 1)
+        hidden = hidden_states(
+            model.config, model.rope, by.embedding, by.norm, by.fork, by.project, batch.tokens
+        ).flatten(0, 1)
         if len(batch.real) < len(hidden):
             hidden = hidden[batch.real]
         unembed = lambda x: by.project(HEAD, x)  # noqa: E731
