@@ -1,4 +1,4 @@
-"""`rtl-agent problems list | show | stats | new | validate | generate | mutate`."""
+"""`rtl-agent problems list | show | stats | new | validate | audit | generate | mutate`."""
 
 import asyncio
 import json
@@ -14,6 +14,7 @@ from rich.panel import Panel
 from rich.syntax import Syntax
 
 from rtl_agent.cli import console
+from rtl_agent.cli.audit import audit
 from rtl_agent.cli.console import (
     AsJson,
     Categories,
@@ -54,6 +55,7 @@ from rtl_agent.problems.generate import (
 from rtl_agent.problems.problem import BadField
 
 app = typer.Typer(help="Look at problems, and find out which ones to trust.", no_args_is_help=True)
+app.command()(audit)
 
 
 def about(problem: Problem) -> dict[str, Any]:

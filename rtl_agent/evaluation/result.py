@@ -12,9 +12,9 @@ from typing import Any
 from rtl_agent import __version__
 from rtl_agent.envs.episode_config import Level
 from rtl_agent.evaluation.samples import Asked
-from rtl_agent.evaluation.settings import EvaluationSettings, problem_digest
+from rtl_agent.evaluation.settings import EvaluationSettings
 from rtl_agent.evaluation.summary import Summary, by_group, summarise
-from rtl_agent.problems import Problem
+from rtl_agent.problems import Problem, problem_digest
 from rtl_agent.runs import write_whole
 from rtl_agent.runs.files import plain
 
