@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from rtl_agent.grading import REWARD_TERMS, RewardWeights
-from rtl_agent.training.config import warnings
+from rtl_agent.training.plan import warnings
 from rtl_agent.training.errors import BadConfig
 from rtl_agent.training.parse import parse
 
