@@ -78,8 +78,7 @@ class Auditor:
             outputs = await self._outputs(work, first)
             names, names_note, renamed = await self._names(work, first)
             seeds = self._options.seeds
-            grades = await work.grade_all([_commented(first, number) for number in range(seeds)])
-            failed = sum(grade.outcome is Outcome.FAILED for grade in grades)
+            failed = await self._failed_seeds(work, first)
         return Findings(
             problem_id=problem.id,
             digest=problem_digest(problem),
@@ -102,6 +101,18 @@ class Auditor:
             errors=tuple(dict.fromkeys(work.errors)),
             tools=work.tools,
         )
+
+    async def flaky(self, problem: Problem, files: Files) -> tuple[int, int] | None:
+        """(failed, tried) of the same right design with other seeds; None for a design that is not right."""
+        work = _Work(self._grader, self._trees, problem)
+        (grade,) = await work.grade_all([files])
+        if grade.outcome is not Outcome.PASSED:
+            return None
+        return await self._failed_seeds(work, files), self._options.seeds
+
+    async def _failed_seeds(self, work: "_Work", files: Files) -> int:
+        grades = await work.grade_all([_commented(files, number) for number in range(self._options.seeds)])
+        return sum(grade.outcome is Outcome.FAILED for grade in grades)
 
     async def _right(self, work: "_Work", origin: str, files: Files) -> RightDesign:
         problem, options = work.problem, self._options

@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.panel import Panel
 from rich.syntax import Syntax
 
+from rtl_agent.audit.material import near_misses_of_all, repair
 from rtl_agent.cli import console
 from rtl_agent.cli.audit import audit
 from rtl_agent.cli.console import (
@@ -53,6 +54,7 @@ from rtl_agent.problems.generate import (
     mutants,
 )
 from rtl_agent.problems.problem import BadField
+from rtl_agent.problems.sources import GENERATED
 
 app = typer.Typer(help="Look at problems, and find out which ones to trust.", no_args_is_help=True)
 app.command()(audit)
@@ -325,13 +327,38 @@ def generate(seed: Seed = 0, count: Count = 10, families: Families = None, split
 
 
 @app.command()
-def mutate(seed: Seed = 0, count: Count = 10, families: Families = None, split: GeneratedSide = Split.TRAIN) -> None:
-    """Write near misses of the same problems, and the habitual answer, to stdout: answers for `grade --response`."""
-    for instance in _generated(seed, count, families, split):
-        designs = {"habitual": habitual_answer(instance)}
-        designs |= {mutant.name: mutant.design for mutant in mutants(instance) if not mutant.may_be_equivalent}
-        for name, design in designs.items():
-            typer.echo(json.dumps({"id": identifier(instance), "name": name, "files": {instance.target: design}}))
+def mutate(
+    source: Source = GENERATED,
+    seed: Seed = 0,
+    count: Count = 10,
+    families: Families = None,
+    split: GeneratedSide = Split.TRAIN,
+    ids: Ids = None,
+    repairs: Annotated[bool, typer.Option("--repairs", help="Problems that ask to mend them, in CVDP's form.")] = False,
+) -> None:
+    """Write near misses to stdout: answers for `grade --response` that compile and that the problem's tests reject.
+
+    Of `generated`, COUNT problems are drawn, and their habitual answers are among them. Of any other PROBLEMS, COUNT
+    mutants of each reference. With --repairs a JSONL file of problems: `train` takes it, as it takes repairs:PROBLEMS.
+    """
+    if source == GENERATED and not repairs:
+        for instance in _generated(seed, count, families, split):
+            designs = {"habitual": habitual_answer(instance)}
+            designs |= {mutant.name: mutant.design for mutant in mutants(instance) if not mutant.may_be_equivalent}
+            for name, design in designs.items():
+                typer.echo(json.dumps({"id": identifier(instance), "name": name, "files": {instance.target: design}}))
+        return
+    problems = console.chosen(source, Selection(ids=ids or (), families=families or ()), skip_bad=False)
+    known = [problem for problem in problems if problem.reference is not None and problem.needs is Needs.OPEN_TOOLS]
+    if len(known) < len(problems):
+        console.say_warning(f"{len(problems) - len(known)} problems are left out: no right design of them is known")
+    for problem, found in zip(known, asyncio.run(near_misses_of_all(known, count, str(seed))), strict=True):
+        for one in found:
+            if repairs:
+                typer.echo(json.dumps(as_record(repair(problem, one))))
+                continue
+            about_it = {"id": problem.id, "name": one.miss.name, "wrong": one.miss.wrong, "failed": one.failed}
+            typer.echo(json.dumps({**about_it, "files": dict(one.miss.files)}))
 
 
 def _generated(seed: int, count: int, families: list[str] | None, split: Split) -> list[Instance]:

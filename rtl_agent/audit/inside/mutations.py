@@ -428,21 +428,35 @@ class Walk:
             yield from self.edit("reset", "synchronous reset made asynchronous", (node.timingControl, f"@({event})"))
 
     def blocking(self, body: Any) -> Iterator[Mutation]:
-        """`=` for `<=` where the same block reads the name later on: elsewhere it changes nothing that is defined."""
+        """`=` for `<=` where the same block reads the name later on, and nothing else does: what another block reads
+        would depend on the order in which a simulator runs them, which no test can hold against a design."""
         assigned = [one for one in below(body) if kind(one) == "NonblockingAssignmentExpression"]
+        elsewhere = self.names_outside(body)
         for one in assigned:
             names, place = identifiers(one.left), self.design.place(one)
-            if place is None or len(names) != 1:
+            if place is None or len(names) != 1 or names & elsewhere:
                 continue
             (name,) = names
             later = [
                 token
-                for other in assigned
-                for token in tokens(other.right)
+                for node in below(body)
+                if kind(node) in ("NonblockingAssignmentExpression", "ConditionalPredicate", "CaseStatement")
+                for token in tokens(node.right if hasattr(node, "right") else getattr(node, "expr", node))
                 if token.valueText == name and token.location.offset > place[2]
             ]
             if later:
                 yield from self.edit("blocking", "non-blocking made blocking", (one.operatorToken, "="))
+
+    def names_outside(self, body: Any) -> set[str]:
+        """What the other members of the module name, but for declarations of signals."""
+        found: set[str] = set()
+        inside = self.design.place(body)
+        for member in self.mod.syntax.members:
+            place = self.design.place(member)
+            own = inside is not None and place is not None and place[1] <= inside[1] and inside[2] <= place[2]
+            if not own and kind(member) not in ("DataDeclaration", "NetDeclaration", "PortDeclaration"):
+                found |= identifiers(member)
+        return found
 
     # Declarations
 
