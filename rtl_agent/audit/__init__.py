@@ -2,6 +2,7 @@
 
 from rtl_agent.audit.answers import verified_answers
 from rtl_agent.audit.audit import AuditOptions, Auditor
+from rtl_agent.audit.campaign import audit_all
 from rtl_agent.audit.filtering import ANY_TRUST, NotTrusted, TrustFilter
 from rtl_agent.audit.findings import AUDIT_VERSION, Fate, Findings, MutationScore, wilson
 from rtl_agent.audit.material import REPAIRS, near_misses, repair
@@ -26,6 +27,7 @@ __all__ = [
     "TrustFilter",
     "TrustGrade",
     "TrustTable",
+    "audit_all",
     "is_current",
     "near_misses",
     "read_audit",

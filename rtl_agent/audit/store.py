@@ -27,13 +27,19 @@ class BadTable(ValueError):
     """A table of trust cannot be read. The message says which file, and why."""
 
 
+def with_trust(findings: Findings) -> dict[str, Any]:
+    """Findings and the grade that follows from them, as JSON."""
+    trust = trust_of(findings)
+    return {**findings.to_json(), "trust": trust.grade.value, "reasons": list(trust.reasons)}
+
+
 def write_audit(folder: Path, findings: Findings) -> dict[str, Any]:
     """One problem's file, whole or not at all; what was written."""
     folder.mkdir(parents=True, exist_ok=True)
-    trust = trust_of(findings)
-    found = {**findings.to_json(), "trust": trust.grade.value, "reasons": list(trust.reasons)}
+    found = with_trust(findings)
+    lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(value)}" for name, value in found.items())
     scratch = folder / f".{findings.problem_id}.{os.getpid()}.tmp"
-    scratch.write_text(json.dumps(found, indent=1) + "\n")
+    scratch.write_text(f"{{\n{lines}\n}}\n")
     scratch.replace(folder / f"{findings.problem_id}.json")
     return found
 

@@ -9,18 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from rtl_agent.audit import (
-    AUDIT_VERSION,
-    AuditOptions,
-    Auditor,
-    BadTable,
-    Findings,
-    is_current,
-    read_audit,
-    trust_of,
-    verified_answers,
-    write_audit,
-)
+from rtl_agent.audit import AuditOptions, BadTable, audit_all, verified_answers
 from rtl_agent.cli import console
 from rtl_agent.cli.console import (
     AsJson,
@@ -35,8 +24,7 @@ from rtl_agent.cli.console import (
     Source,
 )
 from rtl_agent.cli.tables import Column, Table, print_plain
-from rtl_agent.grading import GradeCache, Grader, default_cache_path
-from rtl_agent.problems import NEEDS_IN_WORDS, NearMiss, Needs, Problem, Selection, load_near_misses, read_near_misses
+from rtl_agent.problems import NEEDS_IN_WORDS, Needs, Problem, Selection
 
 COLOURS = {"A": "green", "B": "green", "C": "yellow", "D": "yellow", "E": "red", "F": "red"}
 
@@ -120,47 +108,17 @@ async def _audit_all(
     timeout: float,
     cache: bool,
 ) -> list[dict[str, Any]]:
-    kept = {problem.id: _kept(out, problem) for problem in problems}
-    misses = _near_misses(problems)
-    async with (
-        Grader(jobs=jobs, timeout_seconds=timeout, cache=GradeCache(default_cache_path() if cache else None)) as grader,
-        Auditor(grader, options) as auditor,
-    ):
-        with console.progress_bar("auditing", len(problems)) as progress:
-            # Two at a time: one compares designs while the other's trials are graded.
-            turns = asyncio.Semaphore(2)
-
-            async def one(problem: Problem) -> dict[str, Any]:
-                done = kept[problem.id]
-                if done is None:
-                    async with turns:
-                        findings = await auditor.audit(problem, misses[problem.id], answers.get(problem.id, ()))
-                        done = write_audit(out, findings) if out is not None else _as_json(findings)
-                progress.advance(progress.task_ids[0])
-                return done
-
-            return list(await asyncio.gather(*(one(problem) for problem in problems)))
-
-
-def _kept(out: Path | None, problem: Problem) -> dict[str, Any] | None:
-    """An audit that was made before, of this very problem and by this version."""
-    path = out / f"{problem.id}.json" if out is not None else None
-    if path is None or not path.exists():
-        return None
-    found = read_audit(path)
-    return found if is_current(found, problem, AUDIT_VERSION) and not found["errors"] else None
-
-
-def _as_json(findings: Findings) -> dict[str, Any]:
-    trust = trust_of(findings)
-    return {**findings.to_json(), "trust": trust.grade.value, "reasons": list(trust.reasons)}
-
-
-def _near_misses(problems: Sequence[Problem]) -> dict[str, list[NearMiss]]:
-    bundled: dict[str, list[NearMiss]] = {}
-    for miss in load_near_misses():
-        bundled.setdefault(miss.problem_id, []).append(miss)
-    return {problem.id: read_near_misses(problem) or bundled.get(problem.id, []) for problem in problems}
+    with console.progress_bar("auditing", len(problems)) as progress:
+        return await audit_all(
+            problems,
+            options,
+            out=out,
+            answers=answers,
+            jobs=jobs,
+            timeout=timeout,
+            cache=cache,
+            told=lambda: progress.advance(progress.task_ids[0]),
+        )
 
 
 def _print(audits: Sequence[Mapping[str, Any]]) -> None:
