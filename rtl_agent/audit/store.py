@@ -30,7 +30,9 @@ class BadTable(ValueError):
 def with_trust(findings: Findings) -> dict[str, Any]:
     """Findings and the grade that follows from them, as JSON."""
     trust = trust_of(findings)
-    return {**findings.to_json(), "trust": trust.grade.value, "reasons": list(trust.reasons)}
+    found = {**findings.to_json(), "trust": trust.grade.value, "reasons": list(trust.reasons)}
+    as_read_back: dict[str, Any] = json.loads(json.dumps(found))
+    return as_read_back
 
 
 def write_audit(folder: Path, findings: Findings) -> dict[str, Any]:
@@ -51,7 +53,7 @@ def read_audit(path: Path) -> dict[str, Any]:
         Trust.from_json(found)
     except OSError as error:
         raise BadTable(f"{path} cannot be read: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadTable(f"{path} is not an audit of `rtl-agent problems audit --out`: {error}") from error
     return found
 
@@ -93,7 +95,7 @@ class TrustTable:
             return TrustTable(Trust.from_json(json.loads(line)) for line in path.read_text().splitlines())
         except OSError as error:
             raise BadTable(f"{path} cannot be read: {error.strerror}") from error
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise BadTable(f"{path} is not a table of trust: {error}") from error
 
     def joined(self, other: "TrustTable") -> "TrustTable":
