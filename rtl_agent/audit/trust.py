@@ -46,7 +46,8 @@ class Trust:
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> "Trust":
-        """Of a table's line, or of an audit's own file. KeyError, TypeError, AttributeError or ValueError where it is neither."""
+        """Of a table's line, or of an audit's own file. Anything else is a KeyError, TypeError, AttributeError or
+        ValueError."""
         score = data.get("score")
         told = score if isinstance(score, dict) else {"score": score, "low": data.get("low"), "high": data.get("high")}
         reasons = tuple(str(reason) for reason in data["reasons"])
