@@ -24,6 +24,7 @@ from rtl_agent.audit import (
 from rtl_agent.audit.findings import MutantFate, RightDesign
 from rtl_agent.audit.store import by_family
 from rtl_agent.problems import Problem, load_problems, problem_digest
+from rtl_agent.runs import RunRecord, RunWriter
 from rtl_agent.training.config import Config, DataConfig
 from rtl_agent.training.errors import BadConfig
 from rtl_agent.training.tasks import problem_sets
@@ -177,3 +178,13 @@ def test_training_takes_only_what_is_trusted(tmp_path: Path) -> None:
     assert any("trust F" in text for text in sets.left_out)
     with pytest.raises(BadConfig, match="should be one of A"):
         problem_sets(Config(data=DataConfig(source="bundled", trust="best")))
+
+
+def test_a_run_keeps_the_grades_of_its_problems(tmp_path: Path) -> None:
+    problems = load_problems("bundled")[:2]
+    found = TrustFilter("B", str(own_table(tmp_path, "A", "B"))).record(problems)
+    record = RunRecord(tmp_path / "run", {}, (), (), is_running=False)
+    with RunWriter.create(record.path, {"mode": "rl"}, if_exists="raise") as run:
+        assert record.trust()["grades"] == {}
+        run.write_trust(found)
+    assert record.trust() == found
