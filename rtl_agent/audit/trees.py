@@ -11,7 +11,9 @@ from rtl_agent.sandbox import Sandbox
 from rtl_agent.toolchain import Toolchain
 
 INSIDE = Path(__file__).parent / "inside"
-_PROGRAMS = tuple(INSIDE / name for name in ("tree.py", "mutations.py", "rewrites.py", "audit_worker.py"))
+_PROGRAMS = tuple(
+    INSIDE / name for name in ("tree.py", "expressions.py", "mutations.py", "rewrites.py", "audit_worker.py")
+)
 _BATCH = 8  # mutations checked in one request: the largest designs take 0.1 s of CPU each, and a request has 3 s
 _COCOTB = CocotbVersion.V2  # the environment that has pyslang
 
