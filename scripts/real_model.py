@@ -2,6 +2,7 @@
 
     python scripts/real_model.py run [--only GLOB] [--minutes 60] [--steps 2] [--out FOLDER]
     python scripts/real_model.py list
+    python scripts/real_model_page.py        (tables, curves and answers into docs/real-model.md)
 
 Jobs, in their order: the model is fetched; it is evaluated; it is trained by each method, and evaluated after each.
 Every job can be killed at any moment and goes on with the next start; --minutes stops a job in order (a run saves a
@@ -70,26 +71,27 @@ COMMON = (
     f"model_name={MODEL}",
     "cvdp_jsonl_path=generated",
     "generated_problems=2400",
-    "max_tokens=384",
+    "max_tokens=256",  # nine in ten answers; a reference has 60 to 200
     "lora_rank=8",  # an adapter of 18 MB
-    "learning_rate=3e-4",
+    "learning_rate=5e-4",
     "lr_schedule=linear",
     "grad_clip_norm=1",
-    "eval_every=20",
-    "eval_problems=12",
+    "eval_every=0",
     "save_every=2",
     "preflight_problems=0",
     "behavior_if_log_dir_exists=resume",
 )
-_SELF = ("teacher_model=self", "teacher_sees=reference", "teacher_weights=start", "prefix_trust=0.5")
+_SELF = (
+    *("teacher_model=self", "teacher_sees=reference", "teacher_weights=start", "prefix_trust=0.3"),
+    *("kl_penalty_coef=0.1", "forward_kl_coef=1", "one_pass=true"),
+)
 METHODS = (
     Method("self", "itself, told the reference", "distill",
-           (*_SELF, "reward_coef=0", "kl_penalty_coef=0.1", "forward_kl_coef=1", "batch_size=8", "group_size=1"), 40),
+           (*_SELF, "reward_coef=0", "batch_size=8", "group_size=1"), 20),
     Method("reward", "the graded reward, 8 answers to a problem", "rl",
-           ("reward=graded", "batch_size=2", "group_size=8"), 24),
+           ("reward=graded", "batch_size=2", "group_size=8"), 10),
     Method("both", "both", "distill",
-           (*_SELF, "reward=graded", "reward_coef=1", "kl_penalty_coef=0.1", "forward_kl_coef=1", "batch_size=2",
-            "group_size=8"), 24),
+           (*_SELF, "reward=graded", "reward_coef=1", "batch_size=2", "group_size=8"), 10),
 )  # fmt: skip
 
 
@@ -101,6 +103,7 @@ class Job:
     command: tuple[str, ...]
     result: Path
     cvdp: bool = False
+    run: Path = Path()  # of a training
 
 
 @dataclass(frozen=True)
@@ -119,7 +122,12 @@ class Place:
             words = [*COMMON, *method.words, f"log_path={run}", f"max_steps={self.steps or method.steps}"]
             if self.steps:
                 words += ["eval_every=0", "batch_size=1", *(["group_size=2"] if "group_size=8" in words else [])]
-            yield Job(f"train-{method.name}", ("train", method.mode, *words), run / "report.html")
+            yield Job(
+                f"train-{method.name}",
+                ("train", method.mode, *words),
+                self.results / f"train-{method.name}.json",
+                run=run,
+            )
             yield from self._evaluations(method.name, str(run))
 
     def _evaluations(self, who: str, model: str) -> Iterator[Job]:
@@ -128,7 +136,7 @@ class Place:
             words = ["eval", source, "--model", model, *one.words, *(one.short if self.steps else ())]
             if "--max-tokens" not in words:
                 words += ["--max-tokens", "384"]
-            if one.needs_cvdp and not self.steps:
+            if one.needs_cvdp and os.environ.get("RTL_AGENT_CVDP") and not self.steps:
                 words += [word for name in cvdp_ids() for word in ("--id", name)]
             out = self.runs / "evals" / f"{who}-{one.name}.json"
             yield Job(
@@ -169,13 +177,59 @@ def run(job: Job, until: float) -> bool:
 
 
 def keep(job: Job) -> None:
-    """What a job leaves in its `result`."""
+    """What a job leaves in its `result`; of the generated problems, which are ours, some answers as well."""
+    job.result.parent.mkdir(parents=True, exist_ok=True)
     if job.command[0] == "eval":
-        job.result.parent.mkdir(parents=True, exist_ok=True)
-        job.result.write_text(json.dumps(digest(Path(job.command[-1])), indent=1) + "\n")
+        evaluation = Path(job.command[-1])
+        _write(job.result, digest(evaluation))
+        if job.result.stem.endswith("-trained"):
+            _write(job.result.with_name(job.result.stem.replace("-trained", "-answers.json")), answers(evaluation))
     elif job.command[0] == "models":
-        job.result.parent.mkdir(parents=True, exist_ok=True)
         job.result.write_text("")
+    else:
+        _write(job.result, curve(job.run))
+
+
+def _write(file: Path, found: object) -> None:
+    """Whole or not at all: a job whose result is there is not run again."""
+    unfinished = file.with_suffix(".part")
+    unfinished.write_text(json.dumps(found, indent=1) + "\n")
+    unfinished.replace(file)
+
+
+def curve(run: Path) -> dict[str, Any]:
+    """What a training cost, and how it went."""
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    names = {"reward": "env/all/reward/total", "passed": "env/all/tests_passed", "teacher_kl": "teacher_kl"}
+    points = [
+        {"step": number, **{name: line.get(metric) for name, metric in names.items()}, **_spent(line)}
+        for number, line in enumerate(lines, 1)
+    ]
+    return {"curve": points}
+
+
+def _spent(line: dict[str, Any]) -> dict[str, float]:
+    names = {"seconds": "time/total", "cpu": "time/cpu", "answers": "env/all/total_episodes"}
+    return {name: line.get(metric) or 0 for name, metric in {**names, "tokens": "env/all/total_ac_tokens"}.items()}
+
+
+def answers(evaluation: Path) -> dict[str, dict[str, str]]:
+    """By problem: what was asked, what was written, and what the grader said, of one in six."""
+    from rtl_agent.evaluation.samples import EvaluationSample
+
+    lines = evaluation.with_suffix(".jsonl").read_text().splitlines()[1:]
+    kept = {}
+    for line in sorted(lines, key=lambda line: str(json.loads(line)["episode"]["problem_id"]))[::6]:
+        episode = EvaluationSample.from_json(json.loads(line)).episode
+        asked = next(message.content for message in reversed(episode.messages) if message.role == "user")
+        grade = episode.grade
+        kept[episode.problem_id] = {
+            "asked": asked,
+            "text": episode.text,
+            "outcome": str(grade.outcome) if grade else "error",
+            "reason": grade.reasons[0] if grade and grade.reasons else "",
+        }
+    return kept
 
 
 def digest(evaluation: Path) -> dict[str, Any]:

@@ -83,22 +83,29 @@ Families = Annotated[
     list[str] | None, typer.Option("--family", metavar="FAMILY", help="Only this family (can be repeated).")
 ]
 Categories = Annotated[
-    list[str] | None, typer.Option("--category", metavar="CATEGORY", help="Only this category, such as cid003.")
+    list[str] | None,
+    typer.Option("--category", metavar="CATEGORY", help="Only this category, such as cid003 (can be repeated)."),
 ]
-Difficulties = Annotated[list[str] | None, typer.Option("--difficulty", metavar="LEVEL", help="easy, medium or hard.")]
-Kinds = Annotated[list[str] | None, typer.Option("--kind", metavar="KIND", help="single-shot or agentic.")]
+Difficulties = Annotated[
+    list[str] | None, typer.Option("--difficulty", metavar="LEVEL", help="Only this difficulty: easy, medium or hard.")
+]
+Kinds = Annotated[
+    list[str] | None, typer.Option("--kind", metavar="KIND", help="Only this kind: single-shot or agentic.")
+]
 Needed = Annotated[list[str] | None, typer.Option("--needs", metavar="TOOLS", help="open-tools, commercial or text.")]
 Side = Annotated[Split | None, typer.Option("--split", help="Only this side of the split by family.")]
 SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave out records that cannot be read.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Jobs = Annotated[
-    int | None, typer.Option("--jobs", "-j", min=1, help="How many at a time. [default: as many as cores]")
+    int | None, typer.Option("--jobs", "-j", metavar="N", min=1, help="How many at a time. [default: as many as cores]")
 ]
 HowRead = Annotated[
     Extraction,
     typer.Option("--extraction", help="How a reply is read: forgiving, or cvdp (the first block, as its runner does)."),
 ]
-Timeout = Annotated[float, typer.Option("--timeout", min=1.0, help="Seconds for each service of a harness.")]
+Timeout = Annotated[
+    float, typer.Option("--timeout", metavar="SECONDS", min=1.0, help="How long each service of a harness may take.")
+]
 
 
 def chosen(source: str, selection: Selection, *, skip_bad: bool) -> list[Problem]:

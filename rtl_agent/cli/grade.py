@@ -22,8 +22,13 @@ from rtl_agent.cli.console import (
     Source,
     Timeout,
 )
-from rtl_agent.cli.grade_view import coloured, escape, first_reason, print_grade, print_summary
+from rtl_agent.cli.grade_view import coloured, escape, first_reason, print_grade, print_output, print_summary
+from rtl_agent.cli.junit import write_junit
+from rtl_agent.cli.keep import keep as keep_all
+from rtl_agent.cli.new_workspace import ensure_new
+from rtl_agent.cli.options_by_hand import Only, Verbose, judged_part, patterns
 from rtl_agent.cli.tables import Column, Table
+from rtl_agent.cli.waves import Waves, ensure_no_waves, write_waves
 from rtl_agent.grading import (
     DEFAULT_EXTRACTION,
     Grade,
@@ -81,11 +86,30 @@ def grade(
     ] = SimulationMode.AUTO,
     cache: Annotated[bool, typer.Option(help="Cache grades, so that the same text is not graded twice.")] = True,
     executor: Annotated[str, typer.Option(metavar="NAME", help=f"Where to grade: {', '.join(EXECUTORS)}.")] = "local",
+    only: Only = None,
+    keep: Annotated[
+        Path | None,
+        typer.Option(
+            "--keep",
+            metavar="DIR",
+            help="Write each answer, as it was judged, and the tests into DIR (new or empty), with a run.sh that runs "
+            "what failed again: in the sandbox, with the seed of the grade.",
+        ),
+    ] = None,
+    junit: Annotated[
+        Path | None, typer.Option("--junit", metavar="FILE", help="Write the results as JUnit XML, for a CI server.")
+    ] = None,
+    verbose: Verbose = False,
+    waves: Waves = None,
     as_json: AsJson = False,
 ) -> None:
     """Grade answers: one in full, many in a table.
 
-    Exit code 0: all passed; 1: some failed; 2: bad usage or input; 3: an internal error.
+    Messages of failed tests are shown as the tests have them. They are for you: a model that is trained or scored on
+    these problems must not read them.
+
+    Exit code 0: all passed (with -k: all tests that were chosen); 1: some failed; 2: bad usage or input; 3: an internal
+    error.
     """
     if sum((response is not None, files is not None, reference)) != 1:
         raise typer.BadParameter("give one of --response FILE, --files DIR and --reference")
@@ -96,6 +120,14 @@ def grade(
     if executor not in EXECUTORS:
         near = did_you_mean(executor, EXECUTORS)
         raise typer.BadParameter(f"{executor!r} is not one of {', '.join(EXECUTORS)}{near}", param_hint="--executor")
+    if keep is not None:
+        ensure_new(keep)
+    asked = patterns(only)
+    if asked and waves is not None:
+        raise typer.BadParameter(
+            "the waves of a service are those of all its tests: leave -k out", param_hint="--waves"
+        )
+    ensure_no_waves(waves)
     selection = Selection(ids or (), families or (), categories or (), difficulties or (), kinds or (), (), split)
     problems = console.chosen(source, selection, skip_bad=skip_bad)
     if response is not None:
@@ -106,16 +138,27 @@ def grade(
         todo = from_references(problems)
     with GradeCache(default_cache_path() if cache else None) as kept:
         grader = Grader(weights=weights, jobs=jobs, timeout_seconds=timeout, path=path, cache=kept, executor=executor)
-        grades = asyncio.run(grade_all(todo, grader))
+        grades = asyncio.run(grade_all(todo, grader, only=asked, output=verbose))
+    todo, grades = judged_part(todo, grades)
+    write_waves(waves, todo, grades, timeout, jobs)
     for warning in dict.fromkeys(fallback_warning(graded.tools) for graded in grades):
         if warning:
             console.say_warning(warning)
     if as_json:
         console.print_json([{**graded.to_json(), "label": job.label} for job, graded in zip(todo, grades, strict=True)])
     elif len(grades) == 1:
-        print_grade(grades[0])
+        print_grade(grades[0], todo[0].submission.workspace(todo[0].problem))
     else:
         print_summary([(job.label, graded) for job, graded in zip(todo, grades, strict=True)])
+    if keep is not None:
+        keep_all(keep, todo, grades, timeout)
+    if junit is not None:
+        write_junit(junit, [(job.label, graded) for job, graded in zip(todo, grades, strict=True)])
+    if verbose and not as_json:
+        for job, graded in zip(todo, grades, strict=True):
+            print_output(graded, "" if len(grades) == 1 else job.label)
+    if any(graded.only for graded in grades):
+        console.say_warning("only some tests were judged (-k): this is no full grade, and exit code 0 no pass")
     raise typer.Exit(exit_code(grades))
 
 
@@ -127,7 +170,9 @@ def exit_code(grades: Sequence[Grade]) -> int:
     return console.ALL_PASSED
 
 
-async def grade_all(todo: Sequence[GradingJob], grader: Grader) -> list[Grade]:
+async def grade_all(
+    todo: Sequence[GradingJob], grader: Grader, *, only: tuple[str, ...] = (), output: bool = False
+) -> list[Grade]:
     """Every job's grade, in order, with a bar that counts passes."""
     async with grader:
         with console.progress_bar("grading", len(todo)) as progress:
@@ -135,7 +180,7 @@ async def grade_all(todo: Sequence[GradingJob], grader: Grader) -> list[Grade]:
 
             async def one(job: GradingJob) -> Grade:
                 nonlocal passed
-                graded = await grader.grade(job.problem, job.submission)
+                graded = await grader.grade(job.problem, job.submission, only=only, output=output)
                 passed += graded.outcome is Outcome.PASSED
                 progress.update(progress.task_ids[0], advance=1, note=f"{passed} passed")
                 return graded

@@ -1,13 +1,17 @@
 """Grades for people: stages, tests, what failed and where, diagnostics with file and line. No line is ever cut."""
 
-from collections.abc import Iterator, Sequence
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.markup import escape as without_markup
 
 from rtl_agent.cli.console import harmless, out
+from rtl_agent.cli.source_lines import excerpt
 from rtl_agent.cli.tables import Column, Table
 from rtl_agent.grading import Grade, Outcome, Stage, StageName, TestResult
 
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 COLOURS = {Outcome.PASSED: "green", Outcome.FAILED: "red", Outcome.INVALID: "yellow", Outcome.ERROR: "magenta"}
 _MOST_TESTS, _MOST_DIAGNOSTICS, _MOST_NOTES, _MOST_LETTERS = 60, 20, 6, 400
 
@@ -25,10 +29,12 @@ def _mark(passed: bool | None) -> str:
     return {True: "[green]pass[/]", False: "[red]FAIL[/]", None: "[dim]-[/]"}[passed]
 
 
-def print_grade(grade: Grade) -> None:
-    """One grade in full."""
+def print_grade(grade: Grade, files: Mapping[str, str] | None = None) -> None:
+    """One grade in full, with the lines of these files that diagnostics are about."""
     earned_of = f"reward {grade.reward.total:g} of {grade.reward.maximum:g}"
-    _print_line(f"[bold]{escape(grade.problem_id)}[/]: {coloured(grade.outcome)}, {earned_of}")
+    if grade.only:
+        earned_of = f"judged by some of its tests alone ({named_by(grade.only)}), so without a reward"
+    _print_line(f"[bold]{escape(grade.problem_id)}[/]: {coloured(grade.outcome)}, {escape(earned_of)}")
     stages = Table(Column("stage", whole=True), "result", Column("reward", right=True), "notes")
     for stage in grade.stages:
         earned = grade.reward.parts.get(stage.name.value)
@@ -37,7 +43,7 @@ def print_grade(grade: Grade) -> None:
     if grade.stages:
         stages.print()
     _print_tests(grade.tests)
-    _print_diagnostics(grade)
+    _print_diagnostics(grade, files or {})
     if grade.outcome in (Outcome.INVALID, Outcome.ERROR):
         told = {note for stage in grade.stages for note in _notes(grade, stage)}
         for reason in grade.reasons:
@@ -93,7 +99,14 @@ def _print_tests(tests: Sequence[TestResult]) -> None:
         _print_line(f"... and {left} more tests; --json has all")
 
 
-def _print_diagnostics(grade: Grade) -> None:
+def named_by(patterns: Sequence[str]) -> str:
+    """What was asked for; whole names are those that a grade gave."""
+    if all(pattern.startswith("=") for pattern in patterns):
+        return "those that failed before"
+    return " ".join(f"-k {shlex.quote(pattern)}" for pattern in patterns)
+
+
+def _print_diagnostics(grade: Grade, files: Mapping[str, str]) -> None:
     """As compilers print them."""
     for found in grade.diagnostics[:_MOST_DIAGNOSTICS]:
         colour = "red" if found.severity == "error" else "yellow"
@@ -101,6 +114,8 @@ def _print_diagnostics(grade: Grade) -> None:
         _print_line(
             f"{escape(place)}: [{colour}]{escape(found.severity)}[/]: {escape(found.text)} ({escape(found.tool)})"
         )
+        for line in excerpt(found, files, out.width):
+            _print_line(f"[dim]{escape(line)}[/]")
     if (left := len(grade.diagnostics) - _MOST_DIAGNOSTICS) > 0:
         _print_line(f"... and {left} more diagnostics; --json has all")
 
@@ -113,6 +128,13 @@ def _print_line(markup: str) -> None:
 def first_reason(grade: Grade) -> str:
     reason = " ".join(grade.reasons[0].split()) if grade.reasons else ""
     return reason if len(reason) <= _MOST_LETTERS else f"{reason[:_MOST_LETTERS]} ... (--json has all)"
+
+
+def print_output(grade: Grade, label: str = "") -> None:
+    """What the tools printed. Colours are dropped; whatever else a terminal would obey is written out."""
+    _print_line(f"\n[bold]What the tools printed{escape(f' for {label}' if label else '')}[/]")
+    for line in _COLOUR.sub("", grade.log or "nothing").splitlines():
+        _print_line(escape(line))
 
 
 def print_summary(graded: Sequence[tuple[str, Grade]]) -> None:

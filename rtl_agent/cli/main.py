@@ -19,12 +19,15 @@ from rtl_agent.cli import (
     play,
     pretrain,
     problems,
+    rerun,
     runs,
     serve,
     train,
     view,
 )
 from rtl_agent.cli.answers import BadAnswers
+from rtl_agent.cli.keep import NotKept
+from rtl_agent.cli.new_workspace import CannotWrite
 from rtl_agent.grading import CannotGrade, ExecutorFault
 from rtl_agent.problems import BadRecord, NoSuchProblems
 from rtl_agent.registry import PluginError, UnknownName
@@ -45,6 +48,7 @@ app = typer.Typer(
 )
 app.add_typer(problems.app, name="problems")
 app.command("grade")(grade.grade)
+app.command("rerun", short_help="Run again what failed in an answer that `grade --keep` kept.")(rerun.rerun)
 app.add_typer(demo.app, name="demo", short_help="Watch a student learn RTL on this machine.")
 app.add_typer(train.app, name="train", short_help="Train a model by reinforcement learning, distillation, or both.")
 app.command("eval")(eval.evaluate)
@@ -60,6 +64,12 @@ app.command("setup", short_help="Install the missing EDA tools, in the versions 
 app.add_typer(bench.app, name="bench")
 
 
+_BAD_INPUT = (
+    *(BadRecord, NoSuchProblems, BadAnswers, CannotGrade, CannotWrite, NotKept),
+    *(RunError, UnknownName, PluginError),
+)
+
+
 @app.callback(invoke_without_command=True)
 def root(version: bool = typer.Option(False, "--version", help="Print the version and exit.")) -> None:
     if version:
@@ -72,7 +82,7 @@ def run() -> None:
     outlive_readers()
     try:
         app()
-    except (BadRecord, NoSuchProblems, BadAnswers, CannotGrade, RunError, UnknownName, PluginError) as error:
+    except _BAD_INPUT as error:
         console.say_error(str(error))
         sys.exit(console.BAD_INPUT)
     except (ToolMissing, SandboxError, ExecutorFault) as error:

@@ -1,4 +1,4 @@
-"""`rtl-agent problems list | show | stats | new | validate | audit | generate | mutate`."""
+"""`rtl-agent problems list | show | unpack | stats | new | validate | audit | generate | mutate`."""
 
 import asyncio
 import json
@@ -31,6 +31,7 @@ from rtl_agent.cli.console import (
     Timeout,
 )
 from rtl_agent.cli.tables import Column, Table, print_plain
+from rtl_agent.cli.unpack import unpack
 from rtl_agent.grading import Grade, Grader, Outcome, Trust, Validation, validate_problem
 from rtl_agent.problems import (
     NEEDS_IN_WORDS,
@@ -57,7 +58,7 @@ from rtl_agent.problems.problem import BadField
 from rtl_agent.problems.sources import GENERATED
 
 app = typer.Typer(help="Look at problems, and find out which ones to trust.", no_args_is_help=True)
-app.command()(audit)
+app.command(short_help="Try the tests of problems: how far to trust them?")(audit)
 
 
 def about(problem: Problem) -> dict[str, Any]:
@@ -132,9 +133,9 @@ def _counted(found: list[Any]) -> str:
     return "1 problem" if len(found) == 1 else f"{len(found)} problems"
 
 
-@app.command()
+@app.command(short_help="Show a problem as a model gets it.")
 def show(
-    identifier: Annotated[str, typer.Argument(metavar="ID")],
+    identifier: Annotated[str, typer.Argument(metavar="ID", help="The problem.")],
     source: Source = "bundled",
     skip_bad: SkipBad = False,
     as_json: AsJson = False,
@@ -164,7 +165,10 @@ def _as_listings(context: Mapping[str, str]) -> Iterator[str]:
         yield f"--- {path} ---\n{text.rstrip()}"
 
 
-@app.command()
+app.command(short_help="Write a problem as a workspace, to solve it yourself.")(unpack)
+
+
+@app.command(short_help="Count problems by category, difficulty, family, split.")
 def stats(source: Source = "bundled", skip_bad: SkipBad = False, as_json: AsJson = False) -> None:
     """How many problems there are, by category, difficulty, kind, family and split."""
     problems = console.chosen(source, Selection(), skip_bad=skip_bad)
@@ -185,7 +189,7 @@ def stats(source: Source = "bundled", skip_bad: SkipBad = False, as_json: AsJson
         table.print()
 
 
-@app.command()
+@app.command(short_help="Grade references and wrong answers: which to trust?")
 def validate(
     source: Source = "bundled",
     ids: Ids = None,
@@ -278,7 +282,7 @@ def _print_validations(validations: list[Validation]) -> None:
     print_plain(f"{_counted(validations)}: " + ", ".join(f"{count} {trust}" for trust, count in counts if count))
 
 
-@app.command()
+@app.command(short_help="Write a small problem to turn into your own.")
 def new(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The id: <set>_<topic>_<number>, or just a topic.")],
     directory: Annotated[Path, typer.Option("--in", help="Where to write it.")] = Path(),
@@ -319,14 +323,14 @@ GeneratedSide = Annotated[
 ]
 
 
-@app.command()
+@app.command(short_help="Write generated problems to stdout, as JSONL.")
 def generate(seed: Seed = 0, count: Count = 10, families: Families = None, split: GeneratedSide = Split.TRAIN) -> None:
     """Write problems of the generated families to stdout: JSONL in CVDP's form, with harness and reference."""
     for instance in _generated(seed, count, families, split):
         typer.echo(json.dumps(as_record(as_problem(instance))))
 
 
-@app.command()
+@app.command(short_help="Write near misses, or problems that ask to mend them, as JSONL.")
 def mutate(
     source: Source = GENERATED,
     seed: Seed = 0,
@@ -348,7 +352,10 @@ def mutate(
             for name, design in designs.items():
                 typer.echo(json.dumps({"id": identifier(instance), "name": name, "files": {instance.target: design}}))
         return
-    problems = console.chosen(source, Selection(ids=ids or (), families=families or ()), skip_bad=False)
+    if source == GENERATED:  # by seed and side, as without --repairs: by its name it is the problems of evaluations
+        problems = [as_problem(instance) for instance in _generated(seed, count, families, split)]
+    else:
+        problems = console.chosen(source, Selection(ids=ids or (), families=families or ()), skip_bad=False)
     known = [problem for problem in problems if problem.reference is not None and problem.needs is Needs.OPEN_TOOLS]
     if len(known) < len(problems):
         console.say_warning(f"{len(problems) - len(known)} problems are left out: no right design of them is known")

@@ -2,8 +2,10 @@
 
 from rtl_agent.grading.channel import Channel, Message, open_channel
 from rtl_agent.grading.diagnostics import verilator_diagnostics, yosys_diagnostics
+from rtl_agent.grading.dump import Dump
 from rtl_agent.grading.grade import Diagnostic
 from rtl_agent.grading.harness_python import depends_on_chance, runs_python, uses_pytest
+from rtl_agent.grading.partial import ONLY
 from rtl_agent.grading.seal import closed_harness
 from rtl_agent.grading.services import ServiceRun, kept_log, last_words, verdict_of
 from rtl_agent.grading.submission import Submission
@@ -23,7 +25,7 @@ class ExactPath:
         self._sandbox = sandbox
         self._toolchain = toolchain
         self._limits = Limits(wall_seconds=timeout_seconds, cpu_seconds=timeout_seconds, file_bytes=64 * MIB)
-        self._fixed_items: dict[tuple[str, str], tuple[Harness, list[str]]] = {}
+        self._fixed_items: dict[tuple[str, str, str], tuple[Harness, list[str]]] = {}
 
     async def compile(self, problem: Problem, service: Service, submission: Submission) -> SyntaxReport:
         """The syntax stage alone."""
@@ -35,12 +37,26 @@ class ExactPath:
                     return await check_syntax(box, problem, service, submission, env)
 
     async def run(
-        self, problem: Problem, service: Service, submission: Submission, seed: int, *, with_syntax: bool
+        self,
+        problem: Problem,
+        service: Service,
+        submission: Submission,
+        seed: int,
+        *,
+        with_syntax: bool,
+        output: bool = False,
+        dump: Dump | None = None,
     ) -> ServiceRun:
-        """Collect the expected tests without the design, put the design in, and let the service judge it."""
+        """Collect the expected tests without the design, put the design in, and let the service judge it.
+
+        With `output` pytest shows what passing tests printed as well, and most of it is kept. With `dump` the
+        simulations' waves are written too, which changes nothing else.
+        """
         with open_channel() as channel:
-            async with open_workspace(self._sandbox, self._toolchain, problem, service, channel) as box:
-                env = service_env(self._toolchain, problem, service, channel, seed)
+            async with open_workspace(self._sandbox, self._toolchain, problem, service, channel, dump) as box:
+                env = {**service_env(self._toolchain, problem, service, channel, seed), **(dump.env if dump else {})}
+                if output:
+                    env["PYTEST_ADDOPTS"] = f"{env.get('PYTEST_ADDOPTS', '')} -rA".strip()
                 expected = await self._expected_items(box, problem, service, env, channel)
                 await write_targets(box, submission.files)
                 syntax = None
@@ -48,10 +64,12 @@ class ExactPath:
                     async with closed_harness(box, problem, service, (), env):
                         syntax = await check_syntax(box, problem, service, submission, env)
                 done, messages = await self._judge_in(box, problem, service, env, channel)
+                if dump:
+                    await dump.collect(box, messages)
                 verdict, diagnostics = verdict_of(problem, service, submission, expected, messages, done)
                 if not verdict.passed:
                     diagnostics += tuple(await _logged_diagnostics(box))
-        return ServiceRun(verdict, diagnostics, kept_log(done), done.cpu_seconds, syntax)
+        return ServiceRun(verdict, diagnostics, kept_log(done, whole=output), done.cpu_seconds, syntax)
 
     async def _judge_in(
         self, box: Box, problem: Problem, service: Service, env: dict[str, str], channel: Channel
@@ -74,7 +92,7 @@ class ExactPath:
         """
         if not uses_pytest(service):
             return None
-        key = (problem.id, service.name)
+        key = (problem.id, service.name, service.env.get(ONLY, ""))
         harness, known = self._fixed_items.get(key, (None, []))
         if harness is problem.harness:
             return known

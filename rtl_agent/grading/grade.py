@@ -101,6 +101,7 @@ class Grade:
     log: str = ""  # the last of what the failing service printed, for people
     terms: Mapping[str, float] = field(default_factory=dict)  # what reward terms of one's own said, by name
     extraction: str = ""  # how the files were read off a reply; "" when files were handed in
+    only: tuple[str, ...] = ()  # the tests that were asked for, where not all were: no full grade, and no reward
     cached: bool = False  # it was made before; the timings are those of that time
 
     def stage(self, name: StageName) -> Stage:
@@ -123,4 +124,5 @@ class Grade:
         known["reasons"] = tuple(data["reasons"])
         known["simulations"] = tuple(SimulationResult(**simulation) for simulation in data["simulations"])
         known["readable"] = tuple(data["readable"])
+        known["only"] = tuple(data.get("only", ()))  # grades of before have none
         return Grade(**known)

@@ -10,7 +10,7 @@ from rtl_agent.grading.cache import GradeCache
 from rtl_agent.grading.cache_key import GradeKeys
 from rtl_agent.grading.executors import EXECUTORS, Executor, ExecutorFault, GradeJob, LocalExecutor
 from rtl_agent.grading.extract import extract
-from rtl_agent.grading.grade import Grade, Outcome, Stage, StageName
+from rtl_agent.grading.grade import Grade, Outcome, Reward, Stage, StageName
 from rtl_agent.grading.job import error_grade, job_seed
 from rtl_agent.grading.reward import STAGED, RewardWeights, reward
 from rtl_agent.grading.simulation import SimulationMode
@@ -179,8 +179,26 @@ class Grader:
         """Judge what a model said."""
         return await self.grade(problem, extract(problem, reply, self.extraction))
 
-    async def grade(self, problem: Problem, submission: Submission, *, as_given: bool = False) -> Grade:
-        """Judge files. Targets left as they were given are invalid, unless `as_given` asks to judge them."""
+    async def grade(
+        self,
+        problem: Problem,
+        submission: Submission,
+        *,
+        as_given: bool = False,
+        only: tuple[str, ...] = (),
+        output: bool = False,
+        seed: int | None = None,
+    ) -> Grade:
+        """Judge files.
+
+        Args:
+            problem: what was asked.
+            submission: the files.
+            as_given: judge targets that were left as they were given, too; else they are invalid.
+            only: patterns of the tests to judge (`grading/partial.py`); such a grade is partial, and earns no reward.
+            output: keep what the tools printed in the grade's `log`.
+            seed: of the stimulus, in place of the submission's own.
+        """
         if problem.needs is not Needs.OPEN_TOOLS:
             raise CannotGrade(f"{problem.id} needs {NEEDS_IN_WORDS[problem.needs]}")
         if submission.unusable is not None:
@@ -189,11 +207,15 @@ class Grader:
             return self._invalid(problem, submission, "every file is exactly as it was given")
         # Without a simulation a grade knows less: such a job has a key of its own.
         terms = tuple(name for name, _ in self._weights.terms)
-        job = GradeJob(problem, submission, job_seed(problem, submission), terms, simulate=self._weights.tests != 0)
+        seed = job_seed(problem, submission) if seed is None else seed
+        simulate = self._weights.tests != 0 or bool(only)
+        job = GradeJob(problem, submission, seed, terms, simulate, only, output)
         try:
             fingerprint = await self._executor.fingerprint(problem.harness.cocotb_version)
         except ExecutorFault as fault:
             return self._finished(error_grade(job, str(fault)), submission)
+        if job.is_by_hand:
+            return self._finished(await self._executor.run(job), submission)
         return self._finished(await self._look_up(self._keys.key(job, fingerprint), job), submission)
 
     async def _look_up(self, key: str, job: GradeJob) -> Grade:
@@ -222,7 +244,7 @@ class Grader:
             replace(stage, notes=submission.refused) if stage.name is StageName.FORMAT else stage
             for stage in grade.stages
         )
-        earned = reward(grade.outcome, stages, self._weights, grade.terms)
+        earned = Reward({}, 0.0, 0.0) if grade.only else reward(grade.outcome, stages, self._weights, grade.terms)
         return replace(grade, stages=stages, reward=earned, extraction=str(submission.extraction or ""))
 
     def _invalid(self, problem: Problem, submission: Submission, reason: str) -> Grade:

@@ -22,6 +22,13 @@ class GradeJob:
     seed: int
     terms: tuple[str, ...] = ()  # reward terms to ask, by name
     simulate: bool = True  # False: nothing rests on the tests, so the design is only compiled
+    only: tuple[str, ...] = ()  # patterns of the tests that are asked for (partial.py); none: all
+    output: bool = False  # keep what every tool printed, not the last words of the first failing service alone
+
+    @property
+    def is_by_hand(self) -> bool:
+        """Whether somebody looks into one grade: it is made on the exact path, and no cache has it or gets it."""
+        return bool(self.only) or self.output
 
 
 def error_grade(job: GradeJob, reason: str) -> Grade:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from rtl_agent.grading.grade import Diagnostic, Grade, Outcome, Stage, StageName
 from rtl_agent.grading.interface import ExpectedInterface, InterfaceChecker, expected_interface
 from rtl_agent.grading.job import GradeJob
+from rtl_agent.grading.partial import nothing_meant
 from rtl_agent.grading.reward_terms import JudgedSubmission, measure
 from rtl_agent.grading.services import ServiceRun
 from rtl_agent.grading.simulation import Simulated, Simulation, SimulationMode
@@ -38,7 +39,9 @@ class GradePipeline:
         problem, submission = job.problem, job.submission
         interface, slang = await self._interface.check(problem, submission)
         checked = time.perf_counter()
-        if job.simulate:
+        if job.is_by_hand and job.simulate:
+            judged = await self._simulation.judge_by_hand(problem, submission, job.seed, job.only, job.output)
+        elif job.simulate:
             judged = await self._simulation.judge(problem, submission, job.seed)
         else:
             compiled = await self._simulation.compile(problem, submission)
@@ -48,6 +51,9 @@ class GradePipeline:
         syntax = _syntax_stage(compiled, runs)
         tests = _tests_stage(runs)
         outcome = Outcome.PASSED if tests.passed else Outcome.FAILED
+        if job.only and not runs:
+            reason = nothing_meant(job.only, judged.names)
+            return Grade(problem.id, Outcome.INVALID, reasons=(reason,), seed=job.seed, only=job.only)
         reasons = [*(interface.notes if interface.passed is False else ()), *syntax.notes, *tests.notes]
         found: list[Diagnostic] = [*compiled.diagnostics]
         found += [line for run in runs for line in run.diagnostics]
@@ -72,12 +78,19 @@ class GradePipeline:
             path_reason=judged.why,
             simulations=tuple(one for run in runs for one in run.verdict.simulations),
             readable=tuple(dict.fromkeys(path for run in runs for path in run.verdict.readable)),
-            log=next((run.log for run in runs if not run.verdict.passed), ""),
+            log=_printed(judged) if job.output else next((run.log for run in runs if not run.verdict.passed), ""),
+            only=job.only,
         )
         if not job.terms:
             return grade
         judged_submission = JudgedSubmission(problem, submission, grade, self._sandbox, self._toolchain)
         return replace(grade, terms=await measure(job.terms, judged_submission))
+
+
+def _printed(judged: Simulated) -> str:
+    """What every tool printed, each part below its name."""
+    parts = [("iverilog", judged.syntax.said), *((f"service {run.verdict.service}", run.log) for run in judged.runs)]
+    return "\n".join(f"--- {name} ---\n{text.rstrip()}" for name, text in parts if text.strip())
 
 
 def _syntax_stage(compiled: SyntaxReport, runs: Sequence[ServiceRun]) -> Stage:

@@ -14,6 +14,7 @@ from rtl_agent.problems import Problem, Service
 from rtl_agent.sandbox import CommandResult, Ended, SandboxError
 
 _LOG_CHARACTERS = 6000
+_OUTPUT_CHARACTERS = 60_000  # for somebody who asked for it: the first third, and the last two
 
 
 @dataclass(frozen=True)
@@ -27,8 +28,14 @@ class ServiceRun:
     syntax: SyntaxReport | None
 
 
-def kept_log(done: CommandResult) -> str:
-    return (done.stdout + done.stderr).decode(errors="replace")[-_LOG_CHARACTERS:]
+def kept_log(done: CommandResult, *, whole: bool = False) -> str:
+    printed = (done.stdout + done.stderr).decode(errors="replace")
+    if not whole:
+        return printed[-_LOG_CHARACTERS:]
+    if (left_out := len(printed) - _OUTPUT_CHARACTERS) <= 0:
+        return printed
+    head = _OUTPUT_CHARACTERS // 3
+    return f"{printed[:head]}\n... {left_out} characters are left out ...\n{printed[head + left_out :]}"
 
 
 def verdict_of(

@@ -6,9 +6,11 @@ from enum import StrEnum
 
 from rtl_agent.grading.exact import ExactPath
 from rtl_agent.grading.fast import FastPath
+from rtl_agent.grading.harness_python import uses_pytest
 from rtl_agent.grading.hiding import HidingCheck
 from rtl_agent.grading.job import service_seed
 from rtl_agent.grading.netlist import netlist_runs
+from rtl_agent.grading.partial import part_of, restricted
 from rtl_agent.grading.services import ServiceRun
 from rtl_agent.grading.submission import Submission
 from rtl_agent.grading.syntax import SyntaxReport
@@ -33,6 +35,7 @@ class Simulated:
     syntax: SyntaxReport
     path: str
     why: str = ""
+    names: tuple[str, ...] = ()  # of all tests that there are, where only some were asked for
 
 
 class Simulation:
@@ -74,6 +77,33 @@ class Simulation:
             why = obstacle
         return await self._judge_exactly(problem, submission, seed, why)
 
+    async def judge_by_hand(
+        self, problem: Problem, submission: Submission, seed: int, only: Sequence[str], output: bool
+    ) -> Simulated:
+        """For somebody who looks into one grade: only some tests, or with all that the tools print."""
+        why = "only some tests were asked for" if only else "the tools' output was asked for"
+        if not only:
+            return await self._judge_exactly(problem, submission, seed, why, output=output)
+        seeds = _seeds(problem, seed)
+        runs: list[ServiceRun] = []
+        names: list[str] = []
+        syntax: SyntaxReport | None = None
+        for service in problem.harness.services:
+            asked = restricted(problem, service, only)
+            names += [] if uses_pytest(service) else [service.name]
+            if asked is None:
+                continue
+            first = syntax is None
+            run = await self._exact.run(
+                problem, asked, submission, seeds[service.name], with_syntax=first, output=output
+            )
+            syntax = run.syntax if first else syntax
+            names += run.verdict.names
+            if (part := part_of(run, only)) is not None:
+                runs.append(part)
+        syntax = syntax or SyntaxReport(True, (), "", 0.0)
+        return Simulated(runs, syntax, SimulationMode.EXACT, why, tuple(names))
+
     async def _judge_fast(self, problem: Problem, submission: Submission, seed: int, why: str) -> Simulated:
         seeds = _seeds(problem, seed)
 
@@ -90,12 +120,15 @@ class Simulation:
             return SyntaxReport(True, (), "", 0.0)
         return await self.compile(problem, submission)
 
-    async def _judge_exactly(self, problem: Problem, submission: Submission, seed: int, why: str) -> Simulated:
+    async def _judge_exactly(
+        self, problem: Problem, submission: Submission, seed: int, why: str, *, output: bool = False
+    ) -> Simulated:
         seeds = _seeds(problem, seed)
         runs: list[ServiceRun] = []
         for index, service in enumerate(problem.harness.services):
             own = seeds[service.name]
-            runs.append(await self._exact.run(problem, service, submission, own, with_syntax=index == 0))
+            first = index == 0
+            runs.append(await self._exact.run(problem, service, submission, own, with_syntax=first, output=output))
         syntax = runs[0].syntax
         assert syntax is not None
 

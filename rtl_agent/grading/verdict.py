@@ -25,6 +25,7 @@ class ServiceVerdict:
     netlists: int = 0  # that took the place of the design, in netlist mode
     missing_netlists: tuple[str, ...] = ()  # what Yosys said
     looped: bool = False  # gates of a netlist drive themselves
+    names: tuple[str, ...] = ()  # of all tests that there are, where only some were asked for
 
 
 @dataclass
@@ -34,6 +35,7 @@ class _Simulation:
     announced: list[str] | None = None
     results: list[Message] = field(default_factory=list)
     ended: bool = False
+    named: bool = False  # it named all its tests, and ran those that were asked for: perhaps none
 
 
 def judge_service(service: str, expected: Sequence[str], messages: Sequence[Message]) -> ServiceVerdict:
@@ -47,6 +49,7 @@ def judge_service(service: str, expected: Sequence[str], messages: Sequence[Mess
     reasons: list[str] = []
     missing_netlists: list[str] = []
     told: dict[tuple[str, ...], None] = {}
+    there: dict[str, None] = {}
     builds, netlists, session_exit, looped = 0, 0, None, False
     for message in messages:
         match message:
@@ -76,6 +79,10 @@ def judge_service(service: str, expected: Sequence[str], messages: Sequence[Mess
                 looped = looped or bool(message.get("loop"))
                 missing_netlists += [] if built else [said]
                 reasons += [said] if message.get("unlike") else []
+            case {"kind": "names", "sim": number, "tests": names}:
+                there.update(dict.fromkeys(names))
+                if number in simulations:
+                    simulations[number].named = True
             case {"kind": "tampered", "path": path}:
                 reasons.append(f"the design changed {path} while it was simulated")
             case {"kind": "flooded"}:
@@ -115,6 +122,7 @@ def judge_service(service: str, expected: Sequence[str], messages: Sequence[Mess
         netlists=netlists,
         missing_netlists=tuple(dict.fromkeys(missing_netlists)),
         looped=looped,
+        names=tuple(there),
     )
 
 
@@ -158,6 +166,8 @@ def _judge_item(
 
 
 def _judge_simulation(service: str, item: str, simulation: _Simulation, reasons: list[str]) -> list[TestResult]:
+    if simulation.named and not simulation.announced:
+        return []
     if not simulation.announced:
         reasons.append(f"{item}: the simulation ended before its tests were known")
         return [TestResult("simulation", False, "did not start its tests", service=service, item=item)]

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from rtl_agent.grading.channel import Channel
+from rtl_agent.grading.dump import Dump
 from rtl_agent.grading.seal import harness_files, kept_while_simulated, names_a_design_may_read, own_files_beside
 from rtl_agent.problems import Problem, Service
 from rtl_agent.sandbox import MIB, Box, BoxSpec, Mount, Sandbox, SandboxError
@@ -43,13 +44,18 @@ def ensure_probe_unchanged() -> None:
 
 @asynccontextmanager
 async def open_workspace(
-    sandbox: Sandbox, toolchain: Toolchain, problem: Problem, service: Service, channel: Channel
+    sandbox: Sandbox,
+    toolchain: Toolchain,
+    problem: Problem,
+    service: Service,
+    channel: Channel,
+    dump: Dump | None = None,
 ) -> AsyncIterator[Box]:
     """A fresh box with everything but the targets: context first, harness over it."""
     cocotb_version = problem.harness.cocotb_version
     spec = BoxSpec(
-        mounts=(*toolchain.mounts(cocotb_version), Mount(PROBE, PROBE_INSIDE)),
-        writable=("/code", "/src", "/rundir"),
+        mounts=(*toolchain.mounts(cocotb_version), Mount(PROBE, PROBE_INSIDE), *(dump.mounts if dump else ())),
+        writable=("/code", "/src", "/rundir", *((dump.place,) if dump else ())),
         links=toolchain.links(),
         disk_bytes=256 * MIB,
     )

@@ -93,9 +93,16 @@ class Toolchain:
 
     def warm_start(self) -> Path:
         """The directory of the module that keeps a simulator warm; ToolMissing where it cannot be built."""
+        return self._module("warm_start", "that keeps simulators warm")
+
+    def dump(self) -> Path:
+        """The directory of the module that writes a simulation's waves; ToolMissing where it cannot be built."""
+        return self._module("dump", "that writes waves")
+
+    def _module(self, name: str, purpose: str) -> Path:
         iverilog = self.tool("iverilog")
         assert iverilog.path is not None
-        return warm_start_directory(iverilog.path, iverilog.version)
+        return module_directory(name, purpose, iverilog.path, iverilog.version)
 
     def versions(self, cocotb_version: str = COCOTB_VERSIONS[0]) -> Mapping[str, str]:
         """Everything that can change a verdict, for the grade and for the cache's key."""
@@ -143,27 +150,27 @@ def _in_usr(tree: Path) -> bool:
     return tree == Path("/") or tree.is_relative_to("/usr")
 
 
-SOURCE = Path(__file__).parent / "vpi" / "warm_start.c"
-MODULE = "warm_start"
+SOURCES = Path(__file__).parent / "vpi"
 
 
 @cache  # asked for each grade, and reading the files took 0.3 ms
-def warm_start_directory(iverilog: Path, version: str) -> Path:
-    """The directory that holds warm_start.vpi, built if it is not there. ToolMissing where it cannot be built."""
+def module_directory(name: str, purpose: str, iverilog: Path, version: str) -> Path:
+    """The directory that holds NAME.vpi, built if it is not there. ToolMissing where it cannot be built."""
+    source = SOURCES / f"{name}.c"
     headers = iverilog.parent.parent / "include" / "iverilog"
     try:
         interface = (headers / "vpi_user.h").read_bytes()
     except OSError as error:
-        what = f"{headers}/vpi_user.h was not found: it is needed to build the module that keeps simulators warm"
+        what = f"{headers}/vpi_user.h was not found: it is needed to build the module {purpose}"
         raise ToolMissing("iverilog", what) from error
-    key = hashlib.sha256(SOURCE.read_bytes() + interface + version.encode()).hexdigest()[:16]
+    key = hashlib.sha256(source.read_bytes() + interface + version.encode()).hexdigest()[:16]
     target = home() / f"vpi-{key}"
-    if not (target / f"{MODULE}.vpi").exists():
-        _build(headers, target)
+    if not (target / f"{name}.vpi").exists():
+        _build(source, headers, target)
     return target
 
 
-def _build(headers: Path, target: Path) -> None:
+def _build(source: Path, headers: Path, target: Path) -> None:
     compiler = shutil.which("cc")
     if compiler is None:
         raise ToolMissing("cc")
@@ -171,12 +178,12 @@ def _build(headers: Path, target: Path) -> None:
     with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
         place = Path(scratch) / "done"
         place.mkdir()
-        built = place / f"{MODULE}.vpi"
+        built = place / f"{source.stem}.vpi"
         # As Icarus' own iverilog-vpi does it, which has the paths of its installation written in.
-        argv = [compiler, "-O2", "-fPIC", "-shared", f"-I{headers}", "-o", str(built), str(SOURCE)]
+        argv = [compiler, "-O2", "-fPIC", "-shared", f"-I{headers}", "-o", str(built), str(source)]
         done = subprocess.run(argv, capture_output=True, text=True, check=False)
         if done.returncode != 0 or not built.exists():
-            raise ToolMissing("cc", f"{compiler} could not build {SOURCE.name}: {(done.stdout + done.stderr)[-400:]}")
+            raise ToolMissing("cc", f"{compiler} could not build {source.name}: {(done.stdout + done.stderr)[-400:]}")
         for path in (place, built):
             path.chmod(0o755)
         try:

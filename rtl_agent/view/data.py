@@ -12,6 +12,7 @@ from typing import Any
 from rtl_agent.runs import RunError, list_runs, read_run
 from rtl_agent.runs.episode import Episode
 from rtl_agent.view.rows import Rows
+from rtl_agent.view.waves import Asked
 
 Decoder = Callable[[str, Sequence[int]], list[str] | None]
 """A model's name and token ids -> the text of each; None where its tokenizer is not at hand."""
@@ -48,8 +49,6 @@ class Library:
                 return self._table(self._place(name)).columns()
             case ["runs", name, "rollouts", number] if number.isdecimal():
                 return self.rollout(self._place(name), int(number))
-            case ["runs", _, "rollouts", _, "waves"]:
-                return {"status": "error", "message": "This version of rtl-agent does not simulate again for waves."}
             case ["runs", name, "groups", number] if number.isdecimal():
                 return self.group(self._place(name), int(number))
             case ["runs", name, "search"]:
@@ -137,6 +136,15 @@ class Library:
             "commands": _commands(place[1], row.values["kind"], episode.problem_id),
             "siblings": table.group_of(number),
         }
+
+    def asked(self, name: str, number: int) -> Asked:
+        """A rollout for whoever simulates it again."""
+        place = self._place(name)
+        table = self._table(place)
+        if number >= len(table.rows):
+            raise NotThere(f"rollout {number}")
+        config = self._summary(*place)[1]
+        return Asked(Episode.from_json(table.line(number)), config if isinstance(config, Mapping) else {})
 
     def group(self, place: tuple[str, Path], number: int) -> dict[str, Any]:
         table = self._table(place)

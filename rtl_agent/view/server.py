@@ -3,17 +3,24 @@
 import hmac
 import ipaddress
 import json
+import re
 import secrets
+from collections.abc import Mapping
 from http.cookies import CookieError, SimpleCookie
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from threading import Lock
+from types import MappingProxyType
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from rtl_agent.runs import RunError
+from rtl_agent.toolchain import ToolMissing
 from rtl_agent.view.data import Library, NotThere
+from rtl_agent.view.waves import WaveService
+from rtl_agent.waves.simulate import NoWaves
 
 STATIC = {"index.html": "text/html", "app.js": "text/javascript", "app.css": "text/css"}
+WAVES = re.compile(r"api/runs/(?P<run>[^/]+)/rollouts/(?P<row>[0-9]{1,9})/waves(?P<file>/file)?")
 COOKIE = "rtl_agent_view"
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -37,8 +44,11 @@ class Viewer(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, library: Library, host: str = "127.0.0.1", port: int = 0) -> None:
+    def __init__(
+        self, library: Library, host: str = "127.0.0.1", port: int = 0, waves: WaveService | None = None
+    ) -> None:
         self.library, self.host = library, host
+        self.waves = waves or WaveService()
         self.token = "" if is_loopback(host) else secrets.token_urlsafe(24)
         self.one_at_a_time = Lock()  # the tables are filled while they are read
         super().__init__((host, port), _Handler)
@@ -64,6 +74,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._error(401, "Open the whole address that `rtl-agent view` printed: it holds the token.")
         elif path in STATIC:
             self._send(200, files("rtl_agent.view").joinpath("static", path).read_bytes(), STATIC[path])
+        elif path.startswith("api/") and (waves := WAVES.fullmatch(path)):
+            self._waves(waves["run"], int(waves["row"]), query, file=bool(waves["file"]))
         elif path.startswith("api/"):
             self._answer(path.removeprefix("api/"), query)
         else:
@@ -79,6 +91,27 @@ class _Handler(BaseHTTPRequestHandler):
             self._error(500, str(error))
         else:
             self._json(200, found)
+
+    def _waves(self, name: str, number: int, query: dict[str, str], *, file: bool) -> None:
+        """Outside of the lock: others are answered while a test is simulated again."""
+        test, which = query.get("test", ""), query.get("of", "candidate")
+        if self.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
+            self._error(403, "Another site's page cannot start a simulation here.")  # an image of it would
+            return
+        try:
+            with self.server.one_at_a_time:
+                asked = self.server.library.asked(name, number)
+            if file:
+                title, body = self.server.waves.file(asked, test, which)
+                attached = {"Content-Disposition": f'attachment; filename="{title}"'}
+                self._send(200, body, "application/octet-stream", attached)
+            else:
+                address = f"runs/{name}/rollouts/{number}/waves"
+                self._json(200, self.server.waves.answer(asked, test, which, address))
+        except NotThere as error:
+            self._error(404, f"There is no {error} (any more).")
+        except (RunError, OSError, NoWaves, ToolMissing) as error:
+            self._error(500, str(error))
 
     def _from_here(self) -> bool:
         """Neither another name for this address (DNS rebinding) nor a page of another site."""
@@ -106,9 +139,9 @@ class _Handler(BaseHTTPRequestHandler):
         text = json.dumps(value, allow_nan=False, default=str).replace("<", "\\u003c")
         self._send(status, text.encode("utf-8", "replace"), "application/json")
 
-    def _send(self, status: int, body: bytes, kind: str) -> None:
+    def _send(self, status: int, body: bytes, kind: str, more: Mapping[str, str] = MappingProxyType({})) -> None:
         self.send_response(status)
-        for name, value in HEADERS.items():
+        for name, value in (*HEADERS.items(), *more.items()):
             self.send_header(name, value)
         if self.server.token and status < 400:
             self.send_header("Set-Cookie", f"{COOKIE}={self.server.token}; HttpOnly; SameSite=Strict; Path=/")

@@ -10,7 +10,7 @@ from tests.docs.pages import PAGES, ROOT, blocks
 _SPAN = re.compile(r"`([^`\n]+)`")
 _CLASS = re.compile(r"\b[A-Z][a-z]+(?:[A-Z][a-z0-9]*)+\b")
 _FILE = re.compile(r"\b(?:rtl_agent|tests|scripts|examples|docs|bundled)/[\w./-]*\.(?:py|md|sh|yaml)\b")
-_FOREIGN = {"SystemRandom", "docs/specification.md"}  # of Python, and of a model's workspace
+_FOREIGN = {"SystemRandom", "docs/specification.md", "docs/task.md"}  # of Python, and of workspaces
 _KNOWN = set(re.findall(r"\w+", "\n".join(path.read_text() for path in (ROOT / "rtl_agent").rglob("*.py"))))
 
 

@@ -15,7 +15,7 @@ from rtl_agent.toolchain.icarus import INSIDE, STAMP, icarus_home, read_icarus, 
 from rtl_agent.toolchain.icarus_install import install_icarus, prove
 from rtl_agent.toolchain.install import install_everything, pip_into
 from rtl_agent.toolchain.pins import CVDP_PINS
-from rtl_agent.toolchain.toolchain import warm_start_directory
+from rtl_agent.toolchain.toolchain import module_directory
 
 
 @pytest.fixture
@@ -80,8 +80,8 @@ def test_module_of_the_fast_path_is_built_from_the_trees_own_headers(
     copied: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RTL_AGENT_HOME", str(tmp_path / "another root"))
-    module = warm_start_directory(copied / "bin" / "iverilog", "13.0") / "warm_start.vpi"
-    assert module.read_bytes()[:4] == b"\x7fELF"
+    directory = module_directory("warm_start", "that keeps simulators warm", copied / "bin" / "iverilog", "13.0")
+    assert (directory / "warm_start.vpi").read_bytes()[:4] == b"\x7fELF"
 
 
 def test_named_tree_is_used_at_its_place_in_the_box(copied: Path, monkeypatch: pytest.MonkeyPatch) -> None:

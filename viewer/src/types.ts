@@ -155,8 +155,10 @@ export interface Signal {
 }
 
 export interface Waves {
-  status: "ok" | "error";
+  status: "ok" | "error" | "waiting";
   message: string;
+  notes: string[];
+  reference: boolean;
   timescale: string;
   from: number;
   to: number;

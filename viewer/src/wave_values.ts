@@ -56,13 +56,18 @@ export function stretches(signal: Signal, from: number, to: number, least: numbe
   return out;
 }
 
-/** Where the values of two signals differ, as intervals. */
+/** Bits that the reference leaves open (x, z) may be anything. */
+function differ(candidate: string, reference: string): boolean {
+  return candidate !== reference && [...reference].some((bit, at) => (bit === "0" || bit === "1") && bit !== candidate[at]);
+}
+
+/** Where a candidate's signal differs from the reference's, as intervals. */
 export function differences(a: Signal, b: Signal, from: number, to: number): [number, number][] {
   const times = [...new Set([from, ...a.changes.map(([time]) => time), ...b.changes.map(([time]) => time)])].filter((time) => time >= from && time < to).sort((x, y) => x - y);
   const value = (signal: Signal, time: number): string => widened(signal.changes[indexAt(signal.changes, time)]?.[1] ?? "x", signal.width);
   const out: [number, number][] = [];
   times.forEach((time, at) => {
-    if (value(a, time) === value(b, time)) return;
+    if (!differ(value(a, time), value(b, time))) return;
     const end = times[at + 1] ?? to;
     const last = out[out.length - 1];
     if (last && last[1] === time) last[1] = end;

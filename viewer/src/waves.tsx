@@ -1,6 +1,6 @@
 // Waves of a test, simulated again on demand: candidate and reference on one time axis, opened where they first differ.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { useData } from "./data";
+import { bundled, useData } from "./data";
 import { LANE, type Lane, Lanes } from "./lanes";
 import { route, set } from "./route";
 import { brief, number, plural } from "./text";
@@ -33,12 +33,19 @@ export function WavesTab({ run, of }: { run: string; of: Rollout }) {
 function Simulated({ run, of, test }: { run: string; of: Rollout; test: string }) {
   const base = `runs/${run}/rollouts/${of.row}/waves?test=${encodeURIComponent(test)}`;
   const candidate = useData<Waves>(`${base}&of=candidate`);
-  const reference = useData<Waves>(of.reference ? `${base}&of=reference` : null);
-  if (!candidate.value) return <Waiting of={candidate} what="the waves (the test is simulated again, which takes some seconds)" />;
+  const reference = useData<Waves>(candidate.value?.status === "ok" && candidate.value.reference ? `${base}&of=reference` : null);
+  useEffect(() => {
+    if (candidate.value?.status !== "waiting") return;
+    const timer = setTimeout(candidate.retry, 1000);
+    return () => clearTimeout(timer);
+  }, [candidate.value]);
+  if (bundled && candidate.error) return <p class="soft">This copy has no waves of this test: a copy can show those that were made before it was written. `rtl-agent view` simulates again.</p>;
+  if (!candidate.value || candidate.error) return <Waiting of={candidate} what="the waves" />;
+  if (candidate.value.status === "waiting") return <p class="soft" role="status">{brief(candidate.value.message, 300)} This takes some seconds.</p>;
   if (candidate.value.status !== "ok") return <Failure message={candidate.value.message || "The simulation gave no waves."} retry={candidate.retry} />;
   return (
     <>
-      {of.reference && !reference.value && <Waiting of={reference} what="the reference's waves" />}
+      {candidate.value.reference && !reference.value && <Waiting of={reference} what="the reference's waves" />}
       {reference.value?.status === "error" && <p class="soft">No waves of the reference: {brief(reference.value.message, 300)}</p>}
       <Viewer candidate={candidate.value} reference={reference.value?.status === "ok" ? reference.value : null} />
     </>
@@ -53,10 +60,12 @@ function lanesOf(candidate: Waves, reference: Waves | null): Lane[] {
   const failing = candidate.failing_signal;
   const isFailing = (name: string): boolean => failing !== null && (name === failing || last(name) === last(failing));
   const rank = (signal: Signal): number => (isFailing(signal.name) ? -1 : ORDER[signal.direction] ?? 2);
+  // After a failure the next test begins, with each design at another time.
+  const end = candidate.fail_time === null ? candidate.to : Math.min(candidate.to, candidate.fail_time + 1);
   const out: Lane[] = [];
   for (const signal of [...candidate.signals].sort((a, b) => rank(a) - rank(b))) {
     const other = others.get(signal.name);
-    const differs = other ? differences(signal, other, candidate.from, candidate.to) : [];
+    const differs = other ? differences(signal, other, candidate.from, end) : [];
     const tag = !reference ? "" : !other ? "candidate only" : differs.length > 0 ? "candidate" : "both";
     out.push({ key: signal.name, name: signal.name, tag, signal, failing: isFailing(signal.name), differs });
     if (other && differs.length > 0) out.push({ key: `${signal.name} reference`, name: signal.name, tag: "reference", signal: other, failing: false, differs });
@@ -137,6 +146,7 @@ function Viewer({ candidate, reference }: { candidate: Waves; reference: Waves |
         {differsAt !== null && differsAt !== undefined && <><span class="key-differs" /> first difference to the reference at {number(differsAt)}. </>}
         <span class="soft">Time in units of {brief(candidate.timescale, 20)}{candidate.truncated && "; cut to a window and a number of signals"}.</span>
       </p>
+      {candidate.notes.length > 0 && <ul class="small">{candidate.notes.map((note) => <li key={note}>{brief(note, 300)}</li>)}</ul>}
       <div class="wave-box">
         <ul class="wave-names" aria-label="Signals">
           {lanes.map((lane) => (

@@ -14,6 +14,7 @@ import subprocess
 import sys
 
 import rtl_agent_probe_chance
+import rtl_agent_probe_dump
 import rtl_agent_probe_seal
 import rtl_agent_probe_written
 
@@ -65,9 +66,10 @@ def _watch_processes():
             return
         options = _simulator_options(args, options)
         try:
-            start(self, args, *rest, **options)
+            start(self, rtl_agent_probe_dump.with_module(args, options["env"]), *rest, **options)
         finally:
             os.close(int(options["env"][rtl_agent_probe_seal.IMAGE]))
+            rtl_agent_probe_dump.handed_over(options["env"])
 
     def watched_run(args, *rest, **options):
         program = _program(args)
@@ -127,7 +129,8 @@ def _options_of_next_simulation(args, options):
     image = rtl_agent_probe_seal.image()
     env[rtl_agent_probe_seal.IMAGE] = str(image)
     options["env"] = env
-    options["pass_fds"] = (*options.get("pass_fds", ()), _channel, image)
+    waves = rtl_agent_probe_dump.hand_over(_simulations, env)
+    options["pass_fds"] = (*options.get("pass_fds", ()), _channel, image, *waves)
     return options
 
 
@@ -228,6 +231,7 @@ def activate(files=None):
             import rtl_agent_probe_netlist
 
             _netlists = rtl_agent_probe_netlist.make()
+        rtl_agent_probe_dump.open_files()
         send("hello", python=sys.version.split()[0])
         rtl_agent_probe_seal.watch_processes()
         _watch_processes()

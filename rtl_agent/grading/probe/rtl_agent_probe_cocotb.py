@@ -11,6 +11,7 @@ import traceback
 
 import rtl_agent_probe
 import rtl_agent_probe_old_names
+import rtl_agent_probe_only
 
 _OURS = os.path.dirname(os.path.abspath(__file__)) + "/"
 after_regression = None  # what a warm simulator does instead of an orderly exit
@@ -115,9 +116,12 @@ def _wrap_2(module, manager, sim):
     init_failed = manager._record_test_init_failed
 
     def announced_start(self):
-        wanted = [test for test in self._test_queue if _selected(self, test)]
         forced = self._mode == module.RegressionMode.TESTCASE
-        _announce(sim, [test.fullname for test in wanted if forced or not test.skip])
+        self._test_queue.sort(key=lambda test: test.stage)  # as `start` does
+        wanted = [test for test in self._test_queue if _selected(self, test) and (forced or not test.skip)]
+        if (run := rtl_agent_probe_only.tests_to_run([test.fullname for test in wanted], sim)) < len(wanted):
+            wanted = self._test_queue[:] = wanted[:run]
+        _announce(sim, [test.fullname for test in wanted])
         return start(self)
 
     def reported_pass(self, **record):
@@ -147,7 +151,11 @@ def _wrap_1(manager, sim):
 
     def announced_init(self, dut, tests):
         init(self, dut, tests)
-        _announce(sim, [_name_1(test) for test in self._queue if not test.skip])
+        wanted = [test for test in self._queue if not test.skip]
+        if (run := rtl_agent_probe_only.tests_to_run(list(map(_name_1, wanted)), sim)) < len(wanted):
+            wanted = self._queue[:] = wanted[:run]
+            self.ntests = run
+        _announce(sim, list(map(_name_1, wanted)))
 
     def reported_score(self, test, outcome):
         result = score(self, test, outcome)

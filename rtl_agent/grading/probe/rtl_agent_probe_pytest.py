@@ -4,6 +4,7 @@ import os
 
 import pytest
 import rtl_agent_probe
+import rtl_agent_probe_only
 
 COLLECT = "RTL_AGENT_COLLECT"  # set: only say which items there are
 
@@ -22,6 +23,14 @@ def pytest_configure(config):
 def pytest_collectreport(report):
     if report.failed:
         rtl_agent_probe.send("collect-error", item=report.nodeid, message=report.longreprtext[-2000:])
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config, items):
+    run = rtl_agent_probe_only.items_to_run([item.nodeid for item in items])
+    if run < len(items):
+        config.hook.pytest_deselected(items=items[run:])
+        del items[run:]
 
 
 def pytest_collection_finish(session):
