@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
+from rtl_agent.audit.filtering import TrustFilter
 from rtl_agent.cli import console
 from rtl_agent.cli.console import Categories, Difficulties, Families, Ids, Jobs, SkipBad, out
 from rtl_agent.cli.eval_options import (
@@ -103,6 +104,10 @@ def evaluate(
     families: Families = None,
     categories: Categories = None,
     difficulties: Difficulties = None,
+    trust: Annotated[
+        str, typer.Option(help="Only problems whose tests have this grade of an audit, or a better one.")
+    ] = "",
+    trust_table: Annotated[str, typer.Option(help="Your own audits: the folder of `problems audit --out`.")] = "",
     skip_bad: SkipBad = False,
     at_a_time: Annotated[int, typer.Option("--concurrency", min=1, help="Episodes at a time.")] = 16,
     jobs: Jobs = None,
@@ -151,7 +156,15 @@ def evaluate(
             at_a_time=at_a_time,
             cache=cache,
         )
-        chosen = problem_set(problems, selection, episode=episode, limit=limit, skip_bad=skip_bad, on_bad=_left_out)
+        chosen = problem_set(
+            problems,
+            selection,
+            episode=episode,
+            limit=limit,
+            skip_bad=skip_bad,
+            on_bad=_left_out,
+            trust=TrustFilter(trust, trust_table),
+        )
         result, written = asyncio.run(_evaluate(spec, chosen, options, problems, out, fresh))
     except BadOption as error:
         console.say_error(in_flags(error))

@@ -1,4 +1,4 @@
-"""`rtl-agent problems list | show | unpack | stats | new | validate | generate | mutate`."""
+"""`rtl-agent problems list | show | unpack | stats | new | validate | audit | generate | mutate`."""
 
 import asyncio
 import json
@@ -13,7 +13,9 @@ from rich.markup import escape
 from rich.panel import Panel
 from rich.syntax import Syntax
 
+from rtl_agent.audit.material import near_misses_of_all, repair
 from rtl_agent.cli import console
+from rtl_agent.cli.audit import audit
 from rtl_agent.cli.console import (
     AsJson,
     Categories,
@@ -53,8 +55,10 @@ from rtl_agent.problems.generate import (
     mutants,
 )
 from rtl_agent.problems.problem import BadField
+from rtl_agent.problems.sources import GENERATED
 
 app = typer.Typer(help="Look at problems, and find out which ones to trust.", no_args_is_help=True)
+app.command(short_help="Try the tests of problems: how far to trust them?")(audit)
 
 
 def about(problem: Problem) -> dict[str, Any]:
@@ -326,14 +330,42 @@ def generate(seed: Seed = 0, count: Count = 10, families: Families = None, split
         typer.echo(json.dumps(as_record(as_problem(instance))))
 
 
-@app.command(short_help="Write wrong answers to generated problems, as JSONL.")
-def mutate(seed: Seed = 0, count: Count = 10, families: Families = None, split: GeneratedSide = Split.TRAIN) -> None:
-    """Write near misses of the same problems, and the habitual answer, to stdout: answers for `grade --response`."""
-    for instance in _generated(seed, count, families, split):
-        designs = {"habitual": habitual_answer(instance)}
-        designs |= {mutant.name: mutant.design for mutant in mutants(instance) if not mutant.may_be_equivalent}
-        for name, design in designs.items():
-            typer.echo(json.dumps({"id": identifier(instance), "name": name, "files": {instance.target: design}}))
+@app.command(short_help="Write near misses, or problems that ask to mend them, as JSONL.")
+def mutate(
+    source: Source = GENERATED,
+    seed: Seed = 0,
+    count: Count = 10,
+    families: Families = None,
+    split: GeneratedSide = Split.TRAIN,
+    ids: Ids = None,
+    repairs: Annotated[bool, typer.Option("--repairs", help="Problems that ask to mend them, in CVDP's form.")] = False,
+) -> None:
+    """Write near misses to stdout: answers for `grade --response` that compile and that the problem's tests reject.
+
+    Of `generated`, COUNT problems are drawn, and their habitual answers are among them. Of any other PROBLEMS, COUNT
+    mutants of each reference. With --repairs a JSONL file of problems: `train` takes it, as it takes repairs:PROBLEMS.
+    """
+    if source == GENERATED and not repairs:
+        for instance in _generated(seed, count, families, split):
+            designs = {"habitual": habitual_answer(instance)}
+            designs |= {mutant.name: mutant.design for mutant in mutants(instance) if not mutant.may_be_equivalent}
+            for name, design in designs.items():
+                typer.echo(json.dumps({"id": identifier(instance), "name": name, "files": {instance.target: design}}))
+        return
+    if source == GENERATED:  # by seed and side, as without --repairs: by its name it is the problems of evaluations
+        problems = [as_problem(instance) for instance in _generated(seed, count, families, split)]
+    else:
+        problems = console.chosen(source, Selection(ids=ids or (), families=families or ()), skip_bad=False)
+    known = [problem for problem in problems if problem.reference is not None and problem.needs is Needs.OPEN_TOOLS]
+    if len(known) < len(problems):
+        console.say_warning(f"{len(problems) - len(known)} problems are left out: no right design of them is known")
+    for problem, found in zip(known, asyncio.run(near_misses_of_all(known, count, str(seed))), strict=True):
+        for one in found:
+            if repairs:
+                typer.echo(json.dumps(as_record(repair(problem, one))))
+                continue
+            about_it = {"id": problem.id, "name": one.miss.name, "wrong": one.miss.wrong, "failed": one.failed}
+            typer.echo(json.dumps({**about_it, "files": dict(one.miss.files)}))
 
 
 def _generated(seed: int, count: int, families: list[str] | None, split: Split) -> list[Instance]:

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from rtl_agent.audit.filtering import ANY_TRUST, NotTrusted, TrustFilter
 from rtl_agent.backends.connect import while_alive
 from rtl_agent.envs.env import live_grader
 from rtl_agent.envs.episode import EpisodeFailed
@@ -42,6 +43,7 @@ from rtl_agent.toolchain import Toolchain, find_toolchain
 class ProblemSet:
     problems: tuple[Problem, ...]
     left_out: tuple[str, ...] = ()  # a sentence for each
+    trust: TrustFilter = ANY_TRUST
 
 
 def problem_set(
@@ -52,13 +54,14 @@ def problem_set(
     limit: int = 0,
     skip_bad: bool = False,
     on_bad: Callable[[BadRecord], None] | None = None,
+    trust: TrustFilter = ANY_TRUST,
 ) -> ProblemSet:
     """The selected problems of a source; of one that draws problems, `limit` are drawn."""
     found = load_problems(source, skip_bad=skip_bad, on_bad=on_bad, count=limit)
     chosen = choose(found, selection, source)
     kept: list[Problem] = []
-    left_out: list[str] = []
-    for problem in chosen:
+    trusted, left_out = _trusted(chosen, trust)
+    for problem in trusted:
         if why := why_unplayable(problem, episode):
             left_out.append(f"{problem.id} is left out: {why}")
         else:
@@ -66,7 +69,14 @@ def problem_set(
     if not kept:
         first = f" ({left_out[0]})" if left_out else ""
         raise NoSuchProblems(f"{source} has no problem that is selected and can be asked and graded here{first}")
-    return ProblemSet(tuple(kept[: limit or None]), tuple(left_out))
+    return ProblemSet(tuple(kept[: limit or None]), tuple(left_out), trust)
+
+
+def _trusted(problems: Sequence[Problem], trust: TrustFilter) -> tuple[list[Problem], list[str]]:
+    try:
+        return trust.apply(problems)
+    except NotTrusted as error:
+        raise EvaluationError(str(error)) from error
 
 
 AT_A_TIME = 16
@@ -168,6 +178,7 @@ async def evaluate(
                 asked,
                 lines,
                 _notes(asked.samples),
+                chosen.trust.record(chosen.problems),
             )
             result.write(out)
     return result, out

@@ -2,8 +2,8 @@
 
 import json
 import platform
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -12,9 +12,9 @@ from typing import Any
 from rtl_agent import __version__
 from rtl_agent.envs.episode_config import Level
 from rtl_agent.evaluation.samples import Asked
-from rtl_agent.evaluation.settings import EvaluationSettings, problem_digest
+from rtl_agent.evaluation.settings import EvaluationSettings
 from rtl_agent.evaluation.summary import Summary, by_group, summarise
-from rtl_agent.problems import Problem
+from rtl_agent.problems import Problem, problem_digest
 from rtl_agent.runs import write_whole
 from rtl_agent.runs.files import plain
 
@@ -34,6 +34,7 @@ class EvaluationResult:
     asked: Asked
     samples_file: Path
     notes: tuple[str, ...] = ()  # what the numbers' reader must know
+    trust: Mapping[str, Any] = field(default_factory=dict)  # of the problems' tests, by which audit
 
     @property
     def whole(self) -> Summary:
@@ -75,6 +76,7 @@ class EvaluationResult:
                 }
                 for problem in self.problems
             ],
+            "trust": dict(self.trust),
             "errors": {"count": len(self.asked.lost), "samples": [asdict(lost) for lost in self.asked.lost]},
             "left_out": list(self.left_out),
             "notes": list(self.notes),

@@ -15,8 +15,8 @@ from typing import Any, Self
 from rtl_agent.envs.episode import EpisodeFailed
 from rtl_agent.envs.rollout import gather_or_cancel, seed_of
 from rtl_agent.evaluation.players import Player, Unwatched
-from rtl_agent.evaluation.settings import EvaluationError, EvaluationSettings, problem_digest
-from rtl_agent.problems import Problem
+from rtl_agent.evaluation.settings import EvaluationError, EvaluationSettings
+from rtl_agent.problems import Problem, problem_digest
 from rtl_agent.runs.compare import differences
 from rtl_agent.runs.episode import Episode
 from rtl_agent.runs.files import append_line, cannot, cut_torn_line, read_lines, to_line

@@ -54,13 +54,6 @@ class EvaluationSettings:
         return hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()[:8]
 
 
-def problem_digest(problem: Problem) -> str:
-    """Of what is asked and of what decides. A problem that was mended is asked anew."""
-    services = [[service.name, list(service.argv), dict(service.env)] for service in problem.harness.services]
-    parts = [problem.prompt, dict(problem.context), list(problem.targets), dict(problem.harness.files), services]
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
-
-
 # The words are made for problems that nobody is asked, one of each shape, so that a sentence counts wherever it is
 # kept: in a text file, in the code around it, or in what is said of a failure.
 CATEGORIES = tuple(f"cid{number:03}" for number in range(1, 22))  # CVDP's are below 17

@@ -1,6 +1,7 @@
 """What is asked: problems as data, where they come from, selection and splits."""
 
 from rtl_agent.problems.cvdp import as_record, parse_record, read_problems
+from rtl_agent.problems.digest import problem_digest
 from rtl_agent.problems.directories import NearMiss, read_directory, read_near_misses
 from rtl_agent.problems.problem import (
     NEEDS_IN_WORDS,
@@ -52,6 +53,7 @@ __all__ = [
     "load_near_misses",
     "load_problems",
     "parse_record",
+    "problem_digest",
     "read_directory",
     "read_near_misses",
     "read_problems",

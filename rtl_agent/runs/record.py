@@ -1,5 +1,6 @@
 """The reader of run directories: finished runs, runs that are still going, and tinker-cookbook's."""
 
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -129,9 +130,22 @@ class RunRecord:
         """The same, typed, whatever version of rtl-agent wrote them; without their tokens."""
         return map(RolloutRecord.from_json, self.episodes(kind))
 
+    def trust(self) -> dict[str, Any]:
+        """The audit's version, the wanted grade, and each problem's grade of trust; in older runs nothing is known."""
+        path = self.path / directory.TRUST
+        try:
+            found = json.loads(path.read_text()) if path.exists() else None
+        except (OSError, ValueError):
+            found = None
+        return found if isinstance(found, dict) else _no_trust()
+
     def held_out(self) -> list[dict[str, Any]]:
         """The problems of the evaluations, with their references; none in runs of other writers."""
         return list(read_lines(self.path / directory.HELD_OUT))
+
+
+def _no_trust() -> dict[str, Any]:
+    return {"audit": None, "wanted": None, "grades": {}}
 
 
 def read_run(path: str | Path) -> RunRecord:

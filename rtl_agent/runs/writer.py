@@ -139,6 +139,10 @@ class RunWriter:
         lines = "".join(to_line(problem) + "\n" for problem in problems)
         write_whole(self.path / directory.HELD_OUT, lines.encode())
 
+    def write_trust(self, found: Mapping[str, Any]) -> None:
+        """Which audit the tests of the run's problems were judged by, and each problem's grade of trust."""
+        write_whole(self.path / directory.TRUST, (json.dumps(found, indent=1) + "\n").encode())
+
     def add_checkpoint(self, checkpoint: Checkpoint) -> None:
         """To be called once the weights are saved: a line here means that they can be loaded."""
         append_line(self.path / directory.CHECKPOINTS, to_line(checkpoint.to_json()))

@@ -54,6 +54,8 @@ class DataConfig:
     heldout: bool = option(True, "keep the held-out families for evaluation; false trains on all of them")
     heldout_fraction: float = option(0.2, "fraction of the families that is held out", at_least=0, at_most=1)
     split_seed: int = option(0, "seed of the split into training and held-out families")
+    trust: str = option("", "only problems whose tests have this grade of an audit or a better one: A to F; empty: all")
+    trust_table: str = option("", "your own audits beside the shipped ones: the folder of `problems audit --out`")
 
 
 @dataclass(frozen=True)
@@ -369,19 +371,6 @@ def _check_teachers(model: ModelConfig) -> None:
     teacher_rules(model)
     if SELF in names and (len(names) > 1 or model.teacher_backend not in ("", SAME)):
         raise BadOption("teacher_model", model.teacher, "the student teaches itself alone, and on its own server")
-
-
-def warnings(config: Config) -> list[str]:
-    """What will work, but probably not as intended."""
-    found = []
-    if config.optim.group_size == 1 and config.objective.reward_coef and config.mode != "supervised":
-        found.append(
-            "group_size=1: the reward has no effect, because it is compared with the mean of its own group; "
-            "use 4 or more"
-        )
-    if config.grading.oss_sim_image:
-        found.append("oss_sim_image is ignored: there is no Docker sandbox yet, designs run in bubblewrap sandboxes")
-    return found
 
 
 OPTIONS: tuple[NamedOption, ...] = named_options(Config)

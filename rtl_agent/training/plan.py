@@ -21,6 +21,19 @@ _SAID_APART = ("student", "teacher", "backend", "log_path", "behavior_if_log_dir
 _PLACES = {"embedded": "embedded, on this machine", "tinker": "tinker, Thinking Machines' cloud"}
 
 
+def warnings(config: Config) -> list[str]:
+    """What will work, but probably not as intended."""
+    found = []
+    if config.optim.group_size == 1 and config.objective.reward_coef and config.mode != "supervised":
+        found.append(
+            "group_size=1: the reward has no effect, because it is compared with the mean of its own group; "
+            "use 4 or more"
+        )
+    if config.grading.oss_sim_image:
+        found.append("oss_sim_image is ignored: there is no Docker sandbox yet, designs run in bubblewrap sandboxes")
+    return found
+
+
 def run_directory(config: Config) -> Path:
     """Where the run is kept; a new directory under runs/ unless log_path says."""
     if config.run.log_path:

@@ -30,7 +30,7 @@ from rtl_agent.runs.directory import is_run
 from rtl_agent.teachers.patience import ServerGone
 from rtl_agent.teachers.scorer import ScoringError, Unreachable
 from rtl_agent.toolchain import find_toolchain
-from rtl_agent.training.config import FIXED, Config, to_json, warnings
+from rtl_agent.training.config import FIXED, Config, to_json
 from rtl_agent.training.errors import BackendGone, BadConfig, LossNotFinite, TrainingError
 from rtl_agent.training.evaluate import Exam, held_out
 from rtl_agent.training.interrupt import Interrupted, Stop, listening
@@ -46,9 +46,9 @@ from rtl_agent.training.models import (
 )
 from rtl_agent.training.monitor import Display, Trackers
 from rtl_agent.training.objective import Objective
-from rtl_agent.training.plan import resume_command, run_directory
+from rtl_agent.training.plan import resume_command, run_directory, warnings
 from rtl_agent.training.preflight import Preflight, check_contexts, check_teachers
-from rtl_agent.training.tasks import TrainingTasks, exam_sets, open_tasks, problem_sets
+from rtl_agent.training.tasks import TrainingTasks, exam_sets, open_tasks, problem_sets, trust_filter
 from rtl_agent.training.teachers import open_elsewhere, open_teachers
 
 log = logging.getLogger("rtl_agent.training")
@@ -207,6 +207,7 @@ async def _train(config: Config, path: Path, console: Console, stop: Stop) -> Tr
         for text in tasks.left_out:
             log.info("%s", text)
         run.write_held_out(held_out(tasks.tests))
+        run.write_trust(trust_filter(config).record(tasks.all_problems))
         total = config.optim.max_steps or len(tasks.sampler)
         first, checkpoint = first_step(run)
         ensure_steps(total, first)

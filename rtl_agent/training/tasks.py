@@ -4,6 +4,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from rtl_agent.audit.filtering import NotTrusted, TrustFilter
 from rtl_agent.envs.env import ProblemGroupBuilder
 from rtl_agent.envs.episode_config import AGENTIC
 from rtl_agent.envs.kinds import kind_of
@@ -39,10 +40,31 @@ class ProblemSets:
 def problem_sets(config: Config) -> ProblemSets:
     """From files, or drawn anew by the run's seed."""
     generator = _generator(config)
-    sets = _read(config) if generator is None else _drawn(config, generator)
+    sets = _trusted(config, _read(config) if generator is None else _drawn(config, generator))
     most = config.eval.problems or None
     tests = {name: problems[:most] for name, problems in sets.tests.items() if problems}
     return ProblemSets(sets.train[: config.data.limit or None], tests, sets.left_out)
+
+
+def trust_filter(config: Config) -> TrustFilter:
+    return TrustFilter(config.data.trust, config.data.trust_table)
+
+
+def _trusted(config: Config, sets: ProblemSets) -> ProblemSets:
+    """Without the problems whose tests are not trusted enough: a reward from such tests teaches to cheat them."""
+    chosen = trust_filter(config)
+    try:
+        train, left_out = chosen.apply(sets.train)
+        tests = {}
+        for name, problems in sets.tests.items():
+            kept, more = chosen.apply(problems)
+            tests[name] = tuple(kept)
+            left_out += more
+    except NotTrusted as error:
+        raise BadConfig(str(error)) from error
+    if sets.train and not train:
+        raise BadConfig(f"trust={config.data.trust} leaves no problem of {config.data.source}: {left_out[0]}")
+    return ProblemSets(tuple(train), tests, (*sets.left_out, *left_out))
 
 
 def exam_sets(config: Config) -> dict[str, tuple[Problem, ...]]:
@@ -154,6 +176,11 @@ class TrainingTasks:
     template: ProblemGroupBuilder
     grader: Grader
     left_out: tuple[str, ...] = ()
+
+    @property
+    def all_problems(self) -> list[Problem]:
+        """To learn from and to be tested on."""
+        return [*self.sampler.problems, *(problem for problems in self.tests.values() for problem in problems)]
 
     def batch(self, step: int) -> Sequence[Problem]:
         return self.sampler.batch(step)

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from rtl_agent.grading import REWARD_TERMS, RewardWeights
-from rtl_agent.training.config import warnings
 from rtl_agent.training.errors import BadConfig
 from rtl_agent.training.parse import parse
+from rtl_agent.training.plan import warnings
 
 
 def test_words_go_over_the_preset() -> None:

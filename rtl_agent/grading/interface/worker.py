@@ -16,7 +16,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 import pyslang
@@ -33,6 +33,7 @@ MAX_MESSAGE = 64 << 20
 SILENT = {"InvalidTopModule", "NewlineEOF"}  # the first is said by `module: null`, the second is a matter of taste
 HEADERS = (".svh", ".vh")  # found by `include only, never compiled by themselves
 PR_SET_DUMPABLE = 4
+Answer = Callable[[Mapping[str, Any]], dict[str, Any]]
 # What a test can reach as `dut.name`; types, functions and enum members are not among them.
 HANDLE_KINDS = {
     "Variable", "Net", "Instance", "InstanceArray", "PrimitiveInstance", "GenerateBlock", "GenerateBlockArray",
@@ -161,7 +162,7 @@ def answer(request: Mapping[str, Any]) -> dict[str, Any]:
     return {"module": module, "modules": modules[:MAX_NAMES], "diagnostics": diagnostics}
 
 
-def in_child(requests: int, replies: int) -> NoReturn:
+def in_child(requests: int, replies: int, answer_one: Answer) -> NoReturn:
     """Answer one request after another until the worker hangs up."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -172,7 +173,7 @@ def in_child(requests: int, replies: int) -> NoReturn:
             most = resource.getrlimit(resource.RLIMIT_CPU)[1]
             resource.setrlimit(resource.RLIMIT_CPU, (int(time.process_time()) + CPU_SECONDS, most))
             try:
-                reply = answer(request)
+                reply = answer_one(request)
             except BaseException as error:
                 reply = {"error": clip(f"{type(error).__name__}: {error}")}
             data = json.dumps(reply).encode()
@@ -185,7 +186,7 @@ def in_child(requests: int, replies: int) -> NoReturn:
 class Reader:
     """A forked process that reads designs: a fork costs 4 ms of CPU, reading a small design a quarter of one."""
 
-    def __init__(self, channel: socket.socket) -> None:
+    def __init__(self, channel: socket.socket, answer_one: Answer) -> None:
         take, self._ask = os.pipe()
         self._hear, give = os.pipe()
         self._answered = 0
@@ -194,7 +195,7 @@ class Reader:
             channel.close()  # whatever happens to the reader, it cannot answer for the worker
             os.close(self._ask)
             os.close(self._hear)
-            in_child(take, give)
+            in_child(take, give, answer_one)
         os.close(take)
         os.close(give)
         os.set_blocking(self._ask, False)
@@ -258,14 +259,14 @@ class Failed(Exception):
 class Readers:
     """One reader at a time, replaced when it failed or is worn. What an earlier design left never costs a later one."""
 
-    def __init__(self, channel: socket.socket) -> None:
-        self._channel = channel
+    def __init__(self, channel: socket.socket, answer_one: Answer) -> None:
+        self._channel, self._answer_one = channel, answer_one
         self._reader: Reader | None = None
 
     def answer(self, request: bytes, deadline: float) -> bytes:
         """The reply of a reader. One that failed but was not fresh may have suffered from its past: asked again."""
         while True:
-            reader = self._reader = self._reader or Reader(self._channel)
+            reader = self._reader = self._reader or Reader(self._channel, self._answer_one)
             fresh = reader.fresh
             try:
                 reply = reader.read(request, deadline)
@@ -298,12 +299,13 @@ def send(channel: socket.socket, data: bytes) -> None:
     channel.sendall(len(data).to_bytes(4, "big") + data)
 
 
-def main() -> NoReturn:
+def main(answer_one: Answer = answer) -> NoReturn:
+    """Serve a socket. Another program that reads designs brings what it answers, and has these limits and readers."""
     channel = socket.socket(fileno=int(sys.argv[1]))
     # A child of the same uid may not attach to us with ptrace.
     ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
     gc.freeze()
-    readers = Readers(channel)
+    readers = Readers(channel, answer_one)
     send(channel, b'{"ready": true}')
     while True:
         size = int.from_bytes(receive(channel, 4), "big")

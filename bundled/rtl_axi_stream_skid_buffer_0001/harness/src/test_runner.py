@@ -10,7 +10,7 @@ sim = os.getenv("SIM", "icarus")
 
 # The bench reads the parameters from its environment: a design that ignores an override must not be believed.
 DEFAULTS = {"DATA_W": 32}
-OVERRIDES = [{}, {"DATA_W": 8}]
+OVERRIDES = [{}, {"DATA_W": 8}, {"DATA_W": 64}]
 
 
 @pytest.mark.parametrize("overrides", OVERRIDES, ids=str)

@@ -1,0 +1,155 @@
+"""Audit the sets that docs/audit/ is about, a JSON for each problem as it ends; make the tables from the files.
+
+    python scripts/audit_problems.py bundled generated [--minutes 20]   audits what is not there yet
+    RTL_AGENT_CVDP=<folder> python scripts/audit_problems.py cvdp       the development part of CVDP
+    python scripts/audit_problems.py --tables                           docs/audit.md and the shipped table of trust
+
+Stopped at any moment, the same command goes on. Of CVDP's problems only facts and verdicts are kept: no sentence that a
+harness or a tool said.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from rtl_agent.audit import AuditOptions, Trust, TrustTable, audit_all, read_audits
+from rtl_agent.audit.audit import TRIVIAL
+from rtl_agent.audit.store import SHIPPED, by_family
+from rtl_agent.problems import Needs, Problem, load_problems, read_problems
+from rtl_agent.problems.generate import HELD_OUT_WHOLE, TRAINED
+from rtl_agent.problems.problem import family_of
+
+ROOT = Path(__file__).resolve().parent.parent
+AUDITS, PAGE = ROOT / "docs" / "audit", ROOT / "docs" / "audit.md"
+BEGIN, END = "<!-- tables -->", "<!-- end of tables -->"
+SETS = {"bundled": "The bundled set", "generated": "The generated families", "cvdp": "CVDP, development part"}
+PER_FAMILY = 2
+# The least that shows a fault first.
+ORDER = ("a file with only a comment", "the files as they were given", *TRIVIAL.values())
+
+
+def problems_of(name: str) -> list[Problem]:
+    if name == "bundled":
+        return load_problems("bundled")
+    if name == "generated":
+        families = (*TRAINED, *HELD_OUT_WHOLE)
+        return [one for family in families for one in load_problems(f"generated:{family},count={PER_FAMILY}")]
+    folder = os.environ.get("RTL_AGENT_CVDP")
+    if not folder:
+        raise SystemExit("RTL_AGENT_CVDP should name the folder of the CVDP JSONL files")
+    found = [one for one in read_problems(Path(folder)) if one.needs is Needs.OPEN_TOOLS]
+    # Those with a right design first: of them everything can be known.
+    return sorted(found, key=lambda one: (one.reference is None, one.id))
+
+
+def silent(folder: Path) -> None:
+    """Take out what tools and harnesses said, in words that may be a problem's."""
+    for path in folder.glob("*.json"):
+        found = json.loads(path.read_text())
+        right = [{**one, "note": bool(one["note"]) and "said in the audit, not kept"} for one in found["right"]]
+        kept = {**found, "names_inside_note": "", "right": right}
+        if kept != found:
+            lines = ",\n".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in kept.items())
+            path.write_text(f"{{\n{lines}\n}}\n")
+
+
+def table(audits: Sequence[Mapping[str, Any]]) -> list[str]:
+    head = "trust | mutants noticed | interval | equivalent | undecided | unobserved | seeds failed | CPU s | why"
+    lines = [f"| problem | {head} |", "| --- " * 10 + "|"]
+    return [*lines, *(f"| {one['id']} | {' | '.join(cells(one))} |" for one in audits)]
+
+
+def cells(one: Mapping[str, Any]) -> list[str]:
+    score = one["score"]
+    told = ["-"] * 4
+    if score is not None and score["score"] is not None:
+        of = score["killed"] + score["survived"] + score["undecided"]
+        interval = f"{100 * score['low']:.0f} to {100 * score['high']:.0f} %"
+        told = [f"{score['killed']} of {of}", interval, str(score["equivalent"]), str(score["undecided"])]
+    blind = [f"`{name}`" for name, at in one["outputs"].items() if at and set(at.values()) == {"passed"}]
+    seeds = f"{one['failed_seeds']} of {one['seeds']}" if one["seeds"] else "-"
+    cpu = "-" if one["cpu_seconds"] is None else f"{one['cpu_seconds']:.2f}"
+    why = "; ".join(one["reasons"]).replace("|", "\\|")
+    return [one["trust"], *told, ", ".join(blind) or "-", seeds, cpu, why]
+
+
+def shortest(audits: Sequence[Mapping[str, Any]]) -> list[str]:
+    """For each unsound problem the least that passes."""
+    found = []
+    for one in audits:
+        passing = [name for name in ORDER if one["trivial"].get(name) == "passed"]
+        if passing:
+            found.append(f"* {one['id']}: {passing[0]}")
+    return found
+
+
+def summary(audits: Sequence[Mapping[str, Any]]) -> str:
+    grades = Counter(one["trust"] for one in audits)
+    scored = [one["score"] for one in audits if one["score"] and one["score"]["score"] is not None]
+    killed = sum(score["killed"] for score in scored)
+    wrong = sum(score["killed"] + score["survived"] + score["undecided"] for score in scored)
+    share = f", {killed} of {wrong} wrong mutants noticed ({100 * killed / wrong:.1f} %)" if wrong else ""
+    return f"{len(audits)} problems: {', '.join(f'{grades[grade]} {grade}' for grade in sorted(grades))}{share}."
+
+
+def page() -> str:
+    parts: list[str] = []
+    for name, title in SETS.items():
+        audits = read_audits(AUDITS / name) if (AUDITS / name).is_dir() else []
+        if not audits:
+            continue
+        parts += [f"### {title}", "", summary(audits), "", *table(audits), ""]
+        if unsound := shortest(audits):
+            parts += ["The shortest design that shows that a problem is unsound:", "", *unsound, ""]
+    return "\n".join(parts)
+
+
+def write_tables() -> None:
+    before, _, rest = PAGE.read_text().partition(BEGIN)
+    PAGE.write_text(f"{before}{BEGIN}\n\n{page()}\n{END}{rest.partition(END)[2]}")
+    lines = [Trust.from_json(found) for found in read_audits(AUDITS / "bundled")]
+    generated = [Trust.from_json(found) for found in read_audits(AUDITS / "generated")]
+    families = {line.problem_id: family_of(line.problem_id) for line in generated}
+    TrustTable([*lines, *by_family(generated, families)]).write(ROOT / "rtl_agent" / "audit" / SHIPPED)
+
+
+def run(name: str, given: argparse.Namespace) -> None:
+    problems = [one for one in problems_of(name) if given.only in one.id]
+    out, numbers = AUDITS / name, count(1)
+    work = audit_all(
+        problems,
+        AuditOptions(),
+        out=out,
+        jobs=given.jobs,
+        timeout=given.timeout,
+        minutes=given.minutes,
+        told=lambda: print(f"{name}: {next(numbers)} of {len(problems)}", flush=True),
+    )
+    asyncio.run(work)
+    if name == "cvdp":
+        silent(out)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sets", nargs="*", choices=[*SETS, []])
+    parser.add_argument("--minutes", type=float, help="begin no problem after so many")
+    parser.add_argument("--jobs", type=int)
+    parser.add_argument("--timeout", type=float, default=60.0)
+    parser.add_argument("--only", default="", help="only problems whose id contains this")
+    parser.add_argument("--tables", action="store_true", help="make the tables from the files")
+    given = parser.parse_args()
+    for name in given.sets:
+        run(name, given)
+    if given.tables:
+        write_tables()
+
+
+if __name__ == "__main__":
+    main()
