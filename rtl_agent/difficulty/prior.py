@@ -19,7 +19,7 @@ SIZES = ("specification", "reference", "targets", "ports")
 INTERCEPT = "(all)"
 # With nothing known: half as likely in odds for each standard deviation of size, and by the set's own tag.
 GUESS = {**dict.fromkeys(SIZES, -0.3), "difficulty=easy": 0.5, "difficulty=hard": -0.5}
-PENALTY = 1.0  # of a weight's distance to its guess, squared, in nats; the intercept has a hundredth of it
+PENALTY = 1.0  # of a weight's distance to its guess, squared, in nats; the intercept has a quarter of it
 MOST_TRIES = 8  # that count of one problem: more of the same say little more of others
 MOST_PROBLEMS = 600  # of the newest: 600 take about 1 s with their folds
 FOLDS = 10
@@ -91,7 +91,7 @@ def _fit(rows: Sequence[tuple[Row, Tries]]) -> dict[str, float]:
     names = sorted({name for row, _ in rows for name in row} | set(GUESS))
     place = {name: at for at, name in enumerate(names)}
     guess = [GUESS.get(name, 0.0) for name in names]
-    penalty = [PENALTY / 100 if name == INTERCEPT else PENALTY for name in names]
+    penalty = [PENALTY / 4 if name == INTERCEPT else PENALTY for name in names]
     weights = list(guess)
     data = [([(place[name], value) for name, value in row.items() if value], *_counted(one)) for row, one in rows]
     for _ in range(_STEPS if rows else 0):

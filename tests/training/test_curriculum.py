@@ -1,7 +1,6 @@
 """A curriculum: which problems a step draws, how they move between pools, and what a resumed run draws."""
 
 from collections import Counter
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -26,7 +25,7 @@ def start(problems: list[Problem], **of: float) -> dict[str, dict[str, dict[str,
 
 
 def curriculum(kind: Kind, seed: int = 0, batch: int = 6, **options: float) -> Curriculum:
-    config = replace(CurriculumConfig(kind), **options)
+    config = CurriculumConfig(kind, **options)
     return Curriculum.begin(config, PROBLEMS, batch, seed, length=8, start=start(PROBLEMS))
 
 
