@@ -112,7 +112,7 @@ TEACHERS = (
 _MIXED = (
     "problems=generated_*,long_alu,long_mux,long_sequence_detector",
     "emphasis=long_alu*4,long_mux*4,long_sequence_detector*4",
-    *("generated_problems=48", "group_size=8", "max_steps=30", "eval_problems=30"),
+    *("generated_problems=48", "group_size=8", "eval_problems=30"),
     *("exam_problems=45", "exam_samples=4"),
 )
 CURRICULA = (

@@ -40,7 +40,7 @@ class CurriculumConfig:
         at_most=1,
     )
     others_share: float = option(
-        0.1,
+        0.05,
         "curriculum=adaptive: fraction of draws at random from all other problems",
         modes=MODES,
         at_least=0,
