@@ -17,10 +17,9 @@ from rtl_agent.grading.reward import RewardWeights, parse_weights
 from rtl_agent.options import BadOption, NamedOption, check_options, named_options, option
 from rtl_agent.prompts import system_names
 from rtl_agent.training.curriculum_options import CurriculumConfig, check_curriculum
-from rtl_agent.training.teacher_options import SAME, TeacherSpec, teacher_rules, teacher_specs
+from rtl_agent.training.teacher_options import SELF, TeacherSpec, check_teachers, teacher_specs
 
 STUDENT, TEACHER = "rtl-agent/student", "rtl-agent/teacher"
-SELF = "self"  # in place of a teacher's name
 Mode = Literal["distill", "rl", "supervised"]
 LossFn = Literal["importance_sampling", "ppo", "cispo", "dro"]
 IfExists = Literal["delete", "resume", "ask", "raise"]
@@ -368,7 +367,7 @@ def _check(config: Config) -> None:
             "num_substeps", config.optim.num_substeps, f"more than the {config.optim.batch_size} groups of a step"
         )
     if config.mode == "distill":
-        _check_teachers(config.model)
+        check_teachers(config.model)
     check_curriculum(config.curriculum, config.mode)
     if config.mode == "supervised" and config.episode.kind != SINGLE:
         raise BadOption("env", config.episode.kind, "supervised training has single answers only")
@@ -381,13 +380,6 @@ def _check(config: Config) -> None:
             "the model could read the tests, so every reward is 0 and nothing would be learned; choose spec, own-tests "
             "or feedback (`rtl-agent play --level open` is for finding faults in problems)",
         )
-
-
-def _check_teachers(model: ModelConfig) -> None:
-    names = [spec.name for spec in teacher_specs(model)]
-    teacher_rules(model)
-    if SELF in names and (len(names) > 1 or model.teacher_backend not in ("", SAME)):
-        raise BadOption("teacher_model", model.teacher, "the student teaches itself alone, and on its own server")
 
 
 OPTIONS: tuple[NamedOption, ...] = named_options(Config)
