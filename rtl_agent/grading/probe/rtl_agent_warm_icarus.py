@@ -119,7 +119,9 @@ FILES = ("sources", "defines", "macros", "configuration")  # that the driver wri
 
 def words_of(args):
     """The words of a plain command, as they stand in the driver's files; None where it has other options."""
-    if args[0] != "iverilog" or not all(isinstance(word, str) and word and not set(word) & {"\n", "\0"} for word in args):
+    if args[0] != "iverilog" or not all(
+        isinstance(word, str) and word and not set(word) & {"\n", "\0"} for word in args
+    ):
         return None
     found = {"-o": "", "-s": "", "-f": "", "-P": "", "-D": "", "files": ""}
     words, known = iter(args[1:]), False
@@ -140,7 +142,7 @@ def words_of(args):
 
 
 class Driver:
-    """What `iverilog` writes and starts: as it did for a specimen, with the words of another command in their places."""
+    """What `iverilog` writes and starts, as for a specimen, with the words of another command in their places."""
 
     def __init__(self):
         included, source, options, out = (f"{_FOLDER}/{name}" for name in ("included", "top.v", "top.f", "top.vvp"))
