@@ -20,7 +20,7 @@ INTERCEPT = "(all)"
 # With nothing known: half as likely in odds for each standard deviation of size, and by the set's own tag.
 GUESS = {**dict.fromkeys(SIZES, -0.3), "difficulty=easy": 0.5, "difficulty=hard": -0.5}
 PENALTY = 1.0  # of a weight's distance to its guess, squared, in nats; the intercept has a quarter of it
-MOST_TRIES = 8  # that count of one problem: more of the same say little more of others
+MOST_TRIES = 4  # that count of one problem: more of the same say little more of others
 MOST_PROBLEMS = 600  # of the newest: 600 take about 1 s with their folds
 FOLDS = 10
 _PORT = re.compile(r"\b(?:input|output|inout)\b")
@@ -43,7 +43,7 @@ def seen_of(problem: Problem) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Prior:
-    """What was fitted. `error` is the mean distance to the pass rate of a problem that was held out of the fit."""
+    """What was fitted. `error` is the root mean square distance to the pass rates of problems held out of the fit."""
 
     weights: Mapping[str, float]
     scales: Mapping[str, tuple[float, float]]  # mean and standard deviation of each size
@@ -65,8 +65,8 @@ class Prior:
         if self.error is None or self.constant_error is None:
             return f"prior: fitted on {counted}, too few to state its error"
         return (
-            f"prior: fitted on {counted}; off by {self.error:.3f} on average for problems held out of the fit "
-            f"(their mean pass rate: {self.constant_error:.3f})"
+            f"prior: fitted on {counted}; root mean square error {self.error:.3f} for problems held out of the fit "
+            f"(of a constant, the mean pass rate: {self.constant_error:.3f})"
         )
 
 
@@ -94,6 +94,15 @@ def _fit(rows: Sequence[tuple[Row, Tries]]) -> dict[str, float]:
     penalty = [PENALTY / 4 if name == INTERCEPT else PENALTY for name in names]
     weights = list(guess)
     data = [([(place[name], value) for name, value in row.items() if value], *_counted(one)) for row, one in rows]
+
+    def height(weights: Sequence[float]) -> float:
+        """The logarithm of the posterior."""
+        said = ((sum(weights[at] * value for at, value in features), rate, n) for features, rate, n in data)
+        likely = sum(n * (rate * value - _softplus(value)) for value, rate, n in said)
+        return likely - sum(
+            pull * (now - start) ** 2 / 2 for pull, now, start in zip(penalty, weights, guess, strict=True)
+        )
+
     for _ in range(_STEPS if rows else 0):
         slope = [-pull * (now - start) for pull, now, start in zip(penalty, weights, guess, strict=True)]
         curve = [[pull if at == to else 0.0 for to in range(len(names))] for at, pull in enumerate(penalty)]
@@ -105,9 +114,13 @@ def _fit(rows: Sequence[tuple[Row, Tries]]) -> dict[str, float]:
                 for to, other in features:
                     curve[at][to] += bend * value * other
         step = _solved(curve, slope)
-        longest = max(map(abs, step), default=0.0)
-        weights = [now + by * min(1.0, 4.0 / max(longest, 1e-9)) for now, by in zip(weights, step, strict=True)]
-        if longest < 1e-6:
+        before, share = height(weights), 1.0
+        ahead = [now + by for now, by in zip(weights, step, strict=True)]
+        while height(ahead) < before and share > 1e-3:  # far from the top a whole step can go past it
+            share /= 2
+            ahead = [now + share * by for now, by in zip(weights, step, strict=True)]
+        weights = ahead
+        if max(map(abs, step)) < 1e-6:
             break
     return dict(zip(names, weights, strict=True))
 
@@ -118,7 +131,7 @@ def _counted(one: Tries) -> tuple[float, float]:
 
 
 def _errors(rows: Sequence[tuple[Row, Tries]]) -> tuple[float | None, float | None]:
-    """Mean absolute errors, of the fit and of a constant, over problems that each was made without."""
+    """Root mean square errors, of the fit and of a constant, over problems that each was made without."""
     if len(rows) < FOLDS:
         return None, None
     fitted, constant = [], []
@@ -127,9 +140,9 @@ def _errors(rows: Sequence[tuple[Row, Tries]]) -> tuple[float | None, float | No
         weights, mean = _fit(others), fmean(one.solved / one.tried for _, one in others)
         for seen, one in rows[fold::FOLDS]:
             said = _logistic(sum(weights.get(name, 0.0) * value for name, value in seen.items()))
-            fitted.append(abs(said - one.solved / one.tried))
-            constant.append(abs(mean - one.solved / one.tried))
-    return fmean(fitted), fmean(constant)
+            fitted.append((said - one.solved / one.tried) ** 2)
+            constant.append((mean - one.solved / one.tried) ** 2)
+    return math.sqrt(fmean(fitted)), math.sqrt(fmean(constant))
 
 
 def _solved(matrix: list[list[float]], right: list[float]) -> list[float]:
@@ -146,6 +159,11 @@ def _solved(matrix: list[list[float]], right: list[float]) -> list[float]:
         known = sum(rows[at][to] * found[to] for to in range(at + 1, size))
         found[at] = (rows[at][size] - known) / rows[at][at]
     return found
+
+
+def _softplus(value: float) -> float:
+    """log(1 + exp(value))"""
+    return max(value, 0.0) + math.log1p(math.exp(-abs(value)))
 
 
 def _logistic(value: float) -> float:

@@ -123,6 +123,19 @@ def test_pools_draw_their_shares() -> None:
     assert pools == {"easy": 20, "hard": 30, "normal": 50}
 
 
+def test_groups_without_signal_are_replaced_from_the_normal_pool_then_the_hard_one() -> None:
+    found = curriculum("pools", batch=8)
+    play(found, 6)
+    pools = [found.standings[one.id].pool for one in found.spare(6)]
+    order = ["normal", "hard", "easy"]
+    assert pools == sorted(pools, key=order.index)
+    assert pools[0] == "normal"
+    nearest = curriculum("adaptive", batch=4)
+    play(nearest, 20)
+    rates = {problem.id: true_rate(problem) for problem in PROBLEMS}
+    assert all(0 < rates[one.id] < 1 for one in nearest.spare(20))
+
+
 def test_a_problem_comes_back_from_the_easy_and_the_hard_pool() -> None:
     options = CurriculumConfig()
     assert [pool_of(solved, 4, options) for solved in (0, 1, 3, 4)] == ["hard", "normal", "normal", "easy"]
