@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 from rtl_agent.runs import Checkpoint, RunWriter, read_run
+from rtl_agent.runs.files import read_lines
 from rtl_agent.runs.index import index_path, is_of, open_regular, read_index, read_rows
 
 # Long lines are the ones that a kill can cut: the kernel looks for a fatal signal between pages.
@@ -19,8 +20,11 @@ run = RunWriter.create(sys.argv[1], {"seed": 1}, if_exists="resume", fixed={"see
 last = run.last_checkpoint
 step = last.step if last else 0
 run.rewind(step)
+assert run.curriculum_start(lambda: {"known at": step}) == {"known at": 0}
+assert [line["step"] for line in run.curriculum_lines] == list(range(step))
 while True:
     run.log_rollouts(step, [{"step": step, "text": "x" * 50_000, "number": number} for number in range(4)])
+    run.log_curriculum(step, {"groups": ["z" * 20_000]})
     run.log_metrics(step, {f"metric/{number}": float(step) for number in range(3_000)})
     step += 1
     if step % 3 == 0:
@@ -58,6 +62,9 @@ def check(path: Path) -> int:
     assert all(len(line) == 3_001 for line in run.metrics)
     assert [checkpoint.step for checkpoint in run.checkpoints] == [*range(3, 3 * len(run.checkpoints) + 1, 3)]
     assert all(checkpoint.step <= len(steps) for checkpoint in run.checkpoints)
+    drawn = [line["step"] for line in read_lines(path / "curriculum.jsonl")]
+    assert drawn == list(range(len(drawn)))
+    assert len(drawn) >= 3 * len(run.checkpoints), "the lines that a resumed run draws by"
     assert not run.is_running
     for file in (path / "rollouts").glob("*.jsonl"):
         lines = [json.loads(line) for line in file.read_text().splitlines()]
