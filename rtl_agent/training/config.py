@@ -135,6 +135,12 @@ class ModelConfig:
     lora_rank: int = option(32, "rank of the LoRA adapter; 0 trains all weights (own server only)", at_least=0)
     train_unembed: bool = option(True, "the adapter covers the output layer too", advanced=True)
     temperature: float = option(1.0, "sampling temperature in training", at_least=0)
+    entropy_topk: int = option(
+        0,
+        "record the student's entropy at each token, from so many of its likeliest ones; 0: not recorded",
+        at_least=0,
+        resume=True,
+    )
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import { Choice } from "./ui";
 interface Metric {
   key: string;
   label: string;
+  about: string;
   values: Num[];
   signed: boolean;
 }
@@ -17,14 +18,14 @@ const AT_ONCE = 4000;
 
 function metrics(tokens: Tokens): Metric[] {
   const minus = (values: Num[] | null): Num[] | null => values?.map((value) => (value === null ? null : -value)) ?? null;
-  const all: [string, string, Num[] | null, boolean][] = [
-    ["kl", "Reverse KL to the teacher", tokens.kl, true],
-    ["teacher", "Teacher's surprisal (-log p)", minus(tokens.teacher), false],
-    ["entropy", "Student's entropy", tokens.entropy, false],
-    ["surprisal", "Student's surprisal (-log p)", minus(tokens.logprob), false],
-    ["advantage", "Advantage", tokens.advantage, true],
+  const all: [string, string, string, Num[] | null, boolean][] = [
+    ["kl", "Reverse KL to the teacher", "log p of the student minus log p of the teacher: where it is large, the teacher would hardly have written this.", tokens.kl, true],
+    ["teacher", "Teacher's surprisal (-log p)", "How unlikely the teacher finds the token, in nats.", minus(tokens.teacher), false],
+    ["entropy", "Student's entropy", "How undecided the student was, in nats at temperature 1: from its likeliest tokens, all others taken as one.", tokens.entropy, false],
+    ["surprisal", "Student's surprisal (-log p)", "How unlikely the student found the token that was sampled, in nats.", minus(tokens.logprob), false],
+    ["advantage", "Advantage", "What the step was made with: above 0 the token becomes likelier, below 0 less likely.", tokens.advantage, true],
   ];
-  return all.flatMap(([key, label, values, signed]) => (values?.some((value) => value !== null) ? [{ key, label, values, signed }] : []));
+  return all.flatMap(([key, label, about, values, signed]) => (values?.some((value) => value !== null) ? [{ key, label, about, values, signed }] : []));
 }
 
 /** The size that gets the deepest colour: all but the largest 2 % are told apart. */
@@ -93,6 +94,7 @@ export function Heat({ tokens }: { tokens: Tokens }) {
         {!metric && <span class="soft">The run kept no numbers for these tokens.</span>}
         <span class="soft small">{plural(count, "token")}</span>
       </div>
+      {metric && <p class="soft small about">{metric.about}</p>}
       <div class="heat-columns">
         <div ref={box} class="heat-text" tabIndex={0} role="application" aria-label="Tokens. Left and right move from token to token." onPointerOver={hover} onClick={pick} onKeyDown={keys}>{spans}</div>
         <aside class="token-detail" aria-label="Token">
@@ -105,6 +107,18 @@ export function Heat({ tokens }: { tokens: Tokens }) {
   );
 }
 
+/** A teacher with other tokens judges some of the student's together: only their sum is its own word. */
+function Chunk({ tokens, at }: { tokens: Tokens; at: number }) {
+  const { chunk, kl, text } = tokens;
+  const own = chunk?.[at];
+  if (!chunk || own === undefined) return null;
+  let end = at + 1;
+  while (chunk[end] === own) end++;
+  if (end - own < 2) return null;
+  const sum = kl?.slice(own, end).reduce((total: Num, one) => (total === null || one === null ? null : total + one), 0);
+  return <p>The teacher read tokens {own} to {end - 1} as one piece, <code>{JSON.stringify(visible(text.slice(own, Math.min(end, own + 40)).join("").slice(0, 120)))}</code>{sum !== null && sum !== undefined && <>: reverse KL {number(sum)} in all, shared out among them</>}.</p>;
+}
+
 function Detail({ tokens, at }: { tokens: Tokens; at: number | null }) {
   if (at === null) return <p class="soft">Point at a token, or move with ← and →, to see its numbers.</p>;
   const rows: [string, Num | undefined][] = [
@@ -115,6 +129,7 @@ function Detail({ tokens, at }: { tokens: Tokens; at: number | null }) {
     <div role="status">
       <p><strong>Token {at}</strong> <code>{JSON.stringify(visible((tokens.text[at] ?? "").slice(0, 80)))}</code></p>
       <table><tbody>{rows.filter(([, value]) => value !== null && value !== undefined).map(([label, value]) => <tr key={label}><th scope="row">{label}</th><td class="number">{number(value)}</td></tr>)}</tbody></table>
+      <Chunk tokens={tokens} at={at} />
       {likeliest && likeliest.length > 0 && (
         <table>
           <thead><tr><th>Teacher's likeliest</th><th class="number">p</th></tr></thead>

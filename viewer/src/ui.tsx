@@ -90,6 +90,12 @@ export function Section({ title, aside, children }: { title: string; aside?: Com
   );
 }
 
+/** A link that keys follow too: `name` is what `main.tsx` looks for. Dashed where there is nothing. */
+export function Step({ to, name, spoken, children }: { to: string | null; name: string; spoken?: string; children: ComponentChildren }) {
+  if (to === null) return <span class="step off" aria-hidden="true">{children}</span>;
+  return <a class="step" data-step={name} href={to} aria-label={spoken}>{children}</a>;
+}
+
 export function Tabs({ tabs, active, onChoose, label }: { tabs: Option[]; active: string; onChoose: (value: string) => void; label: string }) {
   const step = (event: KeyboardEvent, by: number): void => {
     const at = tabs.findIndex((tab) => tab.value === active);
