@@ -1,4 +1,4 @@
-"""LoRA adapters as folders: the one that the repository has, by its name, or any checkpoint that an engine wrote.
+"""LoRA adapters as folders: checkpoints that an engine wrote, and those that the repository has, by their names.
 
 A server finds weights below its state directory only, under tinker:// paths. `adopt` copies a folder there.
 """
@@ -15,12 +15,11 @@ from typing import Any
 from rtl_agent.backends.engine.contract import EngineError, Lora
 from rtl_agent.backends.models.registry import SHIPPED
 from rtl_agent.backends.server.checkpoint_store import CheckpointStore, StoredRun, address
+from rtl_agent.local_models import OWN
 
 WEIGHTS, ABOUT = "adapter_model.safetensors", "checkpoint.json"
-SHIPPED_ADAPTERS: Mapping[str, Path] = {
-    "rtl-agent/qwen2.5-coder-1.5b-rtl": SHIPPED / "qwen2.5-coder-1.5b-rtl",
-}
-"""In the repository, and in no wheel."""
+SHIPPED_ADAPTERS: Mapping[str, Path] = {f"{OWN}{file.parent.name}": file.parent for file in SHIPPED.glob(f"*/{ABOUT}")}
+"""By name. Their weights are in the repository, and in no wheel."""
 
 
 @dataclass(frozen=True)

@@ -59,8 +59,8 @@ def check_embedded_models(config: Config) -> None:
         )
     if path and not adapter and not path.startswith(SAVED):
         raise BadConfig(
-            f"load_checkpoint_path={path}: neither a tinker:// path, nor an adapter's name "
-            f"({', '.join(SHIPPED_ADAPTERS)}), nor a folder with {ADAPTER_WEIGHTS}"
+            f"load_checkpoint_path={path}: neither a tinker:// path nor a folder with {ADAPTER_WEIGHTS}"
+            + "".join(f", nor {name}" for name in SHIPPED_ADAPTERS)
         )
 
 

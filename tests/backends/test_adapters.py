@@ -98,7 +98,7 @@ def test_what_cannot_be_used_is_said(
         elsewhere.adopt(adapter)
     for path, said in (
         (str(folder), "was trained from rtl-agent/student, not from rtl-agent/teacher"),
-        ("nobody/nothing", "nor an adapter's name"),
+        ("nobody/nothing", "nor a folder with adapter_model"),
     ):
         with pytest.raises(BadConfig, match=said):
             check_embedded_models(configure("rl", load_checkpoint_path=path, model_name="rtl-agent/teacher"))
