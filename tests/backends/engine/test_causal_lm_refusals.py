@@ -84,6 +84,9 @@ def test_too_little_memory_is_said_with_the_numbers(model: Path, monkeypatch: py
     monkeypatch.setattr(memory, "available_memory", lambda: 1e4)
     with pytest.raises(EngineError, match=r"Training all weights of .* train a LoRA adapter"):
         engine.create(str(model), Lora(0))
+    with pytest.raises(EngineError, match=r"Training a LoRA adapter of rank 4 .* activations .* smaller --memory"):
+        engine.create(str(model), Lora(4))
+    monkeypatch.undo()
     assert engine.create(str(model), Lora(4)).lora.rank == 4
     engine.close()
 

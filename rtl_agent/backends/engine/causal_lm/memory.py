@@ -56,7 +56,7 @@ def to_train_adapter(name: str, rank: int, values: int, activations: float) -> M
         f"Training a LoRA adapter of rank {rank} for {name!r}",
         {
             "for the adapter and its optimizer": 20.0 * values,
-            "for what a micro-batch keeps for its way back": activations,
+            "for the activations of a micro-batch": activations,
         },
     )
 

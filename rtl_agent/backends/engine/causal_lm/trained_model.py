@@ -59,7 +59,7 @@ class CausalLmTrainedModel:
         need = memory.to_train_adapter(
             self.base, self.lora.rank, values, tokens * _bytes_per_token(self._base, self.lora)
         )
-        need.check("end other programs, or serve it with a smaller --memory")
+        need.check("end other programs, or train on `rtl-agent serve` with a smaller --memory")
 
     def forward_backward(
         self, examples: Sequence[Example], loss: LossName, config: Mapping[str, float], *, forward_only: bool = False
