@@ -3,10 +3,10 @@
     python scripts/compare_methods.py run [--study teachers] [--only GLOB] [--seeds 0 1 2] [--part 1/2] [--minutes 60]
     python scripts/compare_methods.py write [--study teachers]
 
-There are two studies: `comparison` of objectives (docs/comparison.md), and `teachers` by what they read and know
-(docs/teachers.md). Every job is a run of its own under --runs, which a kill does not lose: the next start goes on where
-it stopped. A job that has ended leaves docs/STUDY/METHOD-SEED.json and is not run again. `write` needs these files
-alone.
+Its studies: `comparison` of objectives (docs/comparison.md), `teachers` by what they read and know (docs/teachers.md),
+and `rewards` by what a design that fails earns (docs/rewards.md). Every job is a run of its own under --runs, which a
+kill does not lose: the next start goes on where it stopped. A job that has ended leaves docs/STUDY/METHOD-SEED.json and
+is not run again. `write` needs these files alone.
 """
 
 import argparse
@@ -107,6 +107,12 @@ TEACHERS = (
              "teacher_sees=feedback"),
 )  # fmt: skip
 
+REWARDS = (
+    Method("staged", "rl", ("reward=staged",), "staged: all tests or nothing"),
+    Method("graded", "rl", ("reward=graded",), "graded: the share of tests passed"),
+    Method("dense", "rl", ("reward=dense",), "dense: and how far the others came"),
+)
+
 
 @dataclass(frozen=True)
 class Study:
@@ -114,6 +120,7 @@ class Study:
 
     name: str
     methods: tuple[Method, ...]
+    shows_signal: bool = False  # in its table: what the reward tells apart
 
     @property
     def results(self) -> Path:
@@ -124,7 +131,14 @@ class Study:
         return ROOT / "docs" / f"{self.name}.md"
 
 
-STUDIES = {study.name: study for study in (Study("comparison", METHODS), Study("teachers", TEACHERS))}
+STUDIES = {
+    study.name: study
+    for study in (
+        Study("comparison", METHODS),
+        Study("teachers", TEACHERS),
+        Study("rewards", REWARDS, shows_signal=True),
+    )
+}
 
 
 def results(study: Study) -> dict[tuple[str, int], dict[str, Any]]:
@@ -155,6 +169,7 @@ def run(study: Study, method: Method, seed: int, runs: Path, console: Console) -
         "words": [method.mode, *method.words],
         "common": list(COMMON),
         "curve": curve(lines),
+        **signal(path, lines),
         "exam": read(path)["after"],
     }
     study.results.mkdir(exist_ok=True)
@@ -181,6 +196,19 @@ def curve(lines: list[dict[str, Any]]) -> list[dict[str, float]]:
     return points
 
 
+def signal(path: Path, lines: list[dict[str, Any]]) -> dict[str, float]:
+    """How much the reward told apart: groups in which all answers earned the same; and, where progress in failed tests
+    is rewarded, the share of answers that earned by it without one more test passed."""
+    same = [line["groups/no_signal"] for line in lines if "groups/no_signal" in line]
+    answers = beyond = 0
+    for file in sorted((path / "rollouts").glob("step_*.jsonl")):
+        for line in file.read_text().splitlines():
+            progress = (json.loads(line).get("grade") or {}).get("progress")
+            answers += 1
+            beyond += bool(progress and progress["beyond_tests"])
+    return {"no_signal": mean(same), "without_tests": beyond / max(answers, 1)} if same else {}
+
+
 def passed_at(points: list[dict[str, float]], axis: str, spent: float) -> float | None:
     """The pass rate when so much was spent, by a straight line between evaluations; None if it never was."""
     for before, after in itertools.pairwise(points):
@@ -199,8 +227,9 @@ def write(study: Study) -> None:
     cpu, tokens = _least_spent(known, found)
     rows = [
         "| method | seeds | pass@1, greedy | pass@1, T = 1 | pass@8 | "
-        f"at {cpu:,.0f} CPU s | at {tokens:,.0f} sampled tokens | CPU s |",
-        "| --- " * 8 + "|",
+        f"at {cpu:,.0f} CPU s | at {tokens:,.0f} sampled tokens | CPU s |"
+        + (" groups without signal | answers that earn without a test |" if study.shows_signal else ""),
+        "| --- " * (10 if study.shows_signal else 8) + "|",
     ]
     for method in known:
         of = found[method.name]
@@ -212,6 +241,8 @@ def write(study: Study) -> None:
             _spread([None if method.mode == "supervised" else passed_at(one["curve"], "tokens", tokens) for one in of]),
             f"{mean(one['curve'][-1]['cpu'] for one in of):,.0f}",
         ]
+        if study.shows_signal:
+            cells += [_spread([one.get(name) for one in of]) for name in ("no_signal", "without_tests")]
         rows.append(f"| {method.about} | {len(of)} | " + " | ".join(cells) + " |")
     page = study.page.read_text()
     before, _, rest = page.partition(BEGIN)
