@@ -81,9 +81,8 @@ async def sums_by_counting_errors(dut):
 @cocotb.test()
 async def sums_by_raising(dut):
     for a, b in PAIRS:
-        a, b = b, a
         if await add(dut, a, b) == a + b:
-            continue_with = b
+            continue
         else:
             raise ValueError(f"{a} + {b}")
     assert not dut.odd.value or dut.odd.value
@@ -169,11 +168,12 @@ async def test_what_is_counted(
     assert checks_of(wrong)["sums_by_raising"].signals["sum"].matched == 12
     assert wrong.simulations[0].held is not None
     assert wrong.progress is not None
-    assert wrong.progress.signals == {"sum": 0.75, "odd": 0.75}
+    # Three quarters of 48 sums and of 16 odd bits; one comparison of the number of errors, one truth about `odd`.
+    assert wrong.progress.signals == {"sum": round(36 / 49, 6), "odd": round(13 / 17, 6)}
     by_name = {part.name: part for part in wrong.progress.parts}
     assert by_name["tests_passed"].value == 0.25
-    assert 0.25 < (by_name["checks_reached"].value or 0) < 0.6
-    assert 0.5 < (by_name["values_matched"].value or 0) < 0.75
+    assert 0.2 < (by_name["checks_reached"].value or 0) < 0.75
+    assert 0.3 < (by_name["values_matched"].value or 0) < 0.75
     assert MOST * 0.25 < wrong.reward.parts["tests"] == wrong.progress.score < MOST * 0.5
 
 
