@@ -142,7 +142,7 @@ export function Legend({ curves }: { curves: Curve[] }) {
   );
 }
 
-const FIRST = [/^eval\/.*pass|held|exam.*pass|test.*pass/, /pass_rate/, /reward\/total$|^reward$|reward/, /teacher_kl$/, /kl/, /^eval/, /loss/, /entropy|length|tokens/];
+const FIRST = [/^(test|eval)\/env\/all\/pass_rate/, /^env\/all\/pass_rate/, /^(test|eval|new|exam)\/.*pass|held/, /pass_rate/, /reward\/total$|^reward$|reward/, /teacher_kl$/, /kl/, /^eval/, /loss/, /entropy|length|tokens/];
 
 /** Pass rate, reward, KL and held-out first, then by name. */
 export function ordered(metrics: string[]): string[] {

@@ -28,11 +28,16 @@ function metrics(tokens: Tokens): Metric[] {
   return all.flatMap(([key, label, about, values, signed]) => (values?.some((value) => value !== null) ? [{ key, label, about, values, signed }] : []));
 }
 
-/** The size that gets the deepest colour: all but the largest 2 % are told apart. */
+const LEAST = 0.0005; // smaller ones are written as 0
+const LEAST_TOP = 0.02; // differences below this are noise: they do not get the deepest colour
+
+/** The size that gets the deepest colour: all but the largest 2 % are told apart, unless these are far above the rest. */
 function top(values: Num[]): number {
   const sizes = values.flatMap((value) => (value === null || !Number.isFinite(value) ? [] : [Math.abs(value)])).sort((a, b) => a - b);
-  return sizes[Math.floor(0.98 * (sizes.length - 1))] || sizes[sizes.length - 1] || 1;
+  return Math.max(sizes[Math.floor(0.98 * (sizes.length - 1))] ?? 0, (sizes.at(-1) ?? 0) / 10, LEAST_TOP);
 }
+
+const short = (value: Num | undefined): string => (value !== null && value !== undefined && value !== 0 && Math.abs(value) < LEAST ? "≈ 0" : number(value));
 
 function shade(value: Num | undefined, most: number): string {
   if (value === null || value === undefined) return "";
@@ -128,7 +133,7 @@ function Detail({ tokens, at }: { tokens: Tokens; at: number | null }) {
   return (
     <div role="status">
       <p><strong>Token {at}</strong> <code>{JSON.stringify(visible((tokens.text[at] ?? "").slice(0, 80)))}</code></p>
-      <table><tbody>{rows.filter(([, value]) => value !== null && value !== undefined).map(([label, value]) => <tr key={label}><th scope="row">{label}</th><td class="number">{number(value)}</td></tr>)}</tbody></table>
+      <table><tbody>{rows.filter(([, value]) => value !== null && value !== undefined).map(([label, value]) => <tr key={label}><th scope="row">{label}</th><td class="number">{short(value)}</td></tr>)}</tbody></table>
       <Chunk tokens={tokens} at={at} />
       {likeliest && likeliest.length > 0 && (
         <table>
@@ -146,14 +151,15 @@ const LARGEST = 8;
 function Largest({ tokens, metric, go }: { tokens: Tokens; metric: Metric; go: (place: number) => void }) {
   const places = useMemo(() => {
     const size = (place: number): number => Math.abs(metric.values[place] ?? 0);
-    return metric.values.flatMap((value, place) => (value === null || value === 0 ? [] : [place])).sort((a, b) => size(b) - size(a)).slice(0, LARGEST);
+    return metric.values.flatMap((value, place) => (value === null || Math.abs(value) < LEAST ? [] : [place])).sort((a, b) => size(b) - size(a)).slice(0, LARGEST);
   }, [metric]);
+  if (places.length === 0) return null;
   return (
     <>
       <h2 class="minor">Largest here</h2>
       <ul class="largest">
         {places.map((place) => (
-          <li key={place}><button type="button" class="plain" onClick={() => go(place)}><code>{JSON.stringify(visible((tokens.text[place] ?? "").slice(0, 30)))}</code></button> <span>{number(metric.values[place], 2)}</span></li>
+          <li key={place}><button type="button" class="plain" onClick={() => go(place)}><code>{JSON.stringify(visible((tokens.text[place] ?? "").slice(0, 30)))}</code></button> <span>{number(metric.values[place])}</span></li>
         ))}
       </ul>
     </>

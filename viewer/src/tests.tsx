@@ -37,7 +37,7 @@ export function Tests({ of }: { of: Rollout }) {
 function Line({ test, waves }: { test: TestResult; waves: string[] }) {
   return (
     <tr>
-      <th scope="row"><code>{brief(test.name, 120)}</code> {test.passed === false && (!bundled || waves.includes(test.name)) && <button type="button" class="plain" onClick={() => set({ tab: "waves", test: test.name })}>waves</button>}</th>
+      <th scope="row"><code>{brief(test.name, 120)}</code> {test.item.includes("[") && <span class="soft small">{brief(test.item.slice(test.item.indexOf("[")), 60)} </span>}{test.passed === false && (!bundled || waves.includes(test.name)) && <button type="button" class="plain" onClick={() => set({ tab: "waves", test: test.name })}>waves</button>}</th>
       <td><Outcome of={word(test.passed)} /></td>
       <td class="message">{brief(test.message, 1000)}</td>
       <td><code>{brief(test.where, 120)}</code></td>

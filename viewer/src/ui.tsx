@@ -1,6 +1,6 @@
 // Small parts that every screen uses: states of loading, outcome badges, copy buttons, long texts, choices.
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Loaded } from "./data";
 import { brief, parts, visible } from "./text";
 
@@ -106,9 +106,12 @@ export function Tabs({ tabs, active, onChoose, label }: { tabs: Option[]; active
     const list = event.currentTarget as HTMLElement;
     requestAnimationFrame(() => list.querySelector<HTMLElement>('[aria-selected="true"]')?.focus());
   };
+  const list = useRef<HTMLDivElement>(null);
+  // On a phone not all of them have room.
+  useEffect(() => list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest", inline: "nearest" }), [active]);
   return (
     <div
-      class="tabs" role="tablist" aria-label={label}
+      ref={list} class="tabs" role="tablist" aria-label={label}
       onKeyDown={(event) => {
         if (event.key === "ArrowRight") step(event, 1);
         if (event.key === "ArrowLeft") step(event, -1);

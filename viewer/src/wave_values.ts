@@ -21,11 +21,11 @@ export interface Unit {
 
 const FEMTOSECONDS: Record<string, number> = { s: 1e15, ms: 1e12, us: 1e9, ns: 1e6, ps: 1e3, fs: 1 };
 
-/** The largest unit of which a stretch of time has ten, and how many ticks of the file one of it has. */
+/** The largest unit of which a stretch of time has four, and how many ticks of the file one of it has. */
 export function unitOf(timescale: string, span: number): Unit {
   const [, count = "1", given = "ns"] = /^\s*(1|10|100)\s*([munpf]?s)\s*$/.exec(timescale) ?? [];
   const tick = Number(count) * (FEMTOSECONDS[given] ?? 1e6);
-  const name = Object.keys(FEMTOSECONDS).find((unit) => (span * tick) / (FEMTOSECONDS[unit] ?? 1) >= 10) ?? given;
+  const name = Object.keys(FEMTOSECONDS).find((unit) => (span * tick) / (FEMTOSECONDS[unit] ?? 1) >= 4) ?? given;
   return { name, ticks: (FEMTOSECONDS[name] ?? tick) / tick };
 }
 

@@ -11,12 +11,14 @@ import { differences, formatted, indexAt, type Radix, timeIn, type Unit, unitOf,
 const MOST_LANES = 60;
 const RADIXES: { value: Radix; label: string }[] = [{ value: "hex", label: "hexadecimal" }, { value: "dec", label: "decimal" }, { value: "signed", label: "signed" }, { value: "bin", label: "binary" }];
 const ORDER = { input: 0, output: 1, inner: 2 };
-const last = (name: string): string => name.split(".").pop() ?? name;
+/** A signal's name within the top module; the simulator may have others beside it. */
+const within = (name: string, top: string): string => (top && name.startsWith(`${top}.`) ? name.slice(top.length + 1) : name);
 
 function lanesOf(candidate: Waves, reference: Waves | null): Lane[] {
   const others = new Map((reference?.signals ?? []).map((signal) => [signal.name, signal]));
   const failing = candidate.failing_signal;
-  const isFailing = (name: string): boolean => failing !== null && (name === failing || last(name) === last(failing));
+  const top = candidate.signals[0]?.name.split(".")[0] ?? "";
+  const isFailing = (name: string): boolean => failing !== null && name === failing;
   const rank = (signal: Signal): number => (isFailing(signal.name) ? -1 : ORDER[signal.direction] ?? 2);
   // After a failure the next test begins, with each design at another time.
   const end = candidate.fail_time === null ? candidate.to : Math.min(candidate.to, candidate.fail_time + 1);
@@ -25,8 +27,9 @@ function lanesOf(candidate: Waves, reference: Waves | null): Lane[] {
     const other = others.get(signal.name);
     const differs = other ? differences(signal, other, candidate.from, end) : [];
     const tag = !reference ? "" : !other ? "candidate only" : differs.length > 0 ? "candidate" : "both";
-    out.push({ key: signal.name, name: signal.name, tag, signal, failing: isFailing(signal.name), differs });
-    if (other && differs.length > 0) out.push({ key: `${signal.name} reference`, name: signal.name, tag: "reference", signal: other, failing: false, differs });
+    const name = within(signal.name, top);
+    out.push({ key: signal.name, name, tag, signal, failing: isFailing(signal.name), differs });
+    if (other && differs.length > 0) out.push({ key: `${signal.name} reference`, name, tag: "reference", signal: other, failing: false, differs });
   }
   return out;
 }
@@ -157,7 +160,7 @@ export function WaveViewer({ candidate, reference }: { candidate: Waves; referen
           <ul aria-label="Signals">
             {lanes.map((lane) => (
               <li key={lane.key} style={{ height: `${LANE}px` }} class={lane.failing ? "failing" : ""} title={brief(lane.name, 200)}>
-                <code>{lane.failing && "▶ "}{brief(last(lane.name), 60)}{lane.signal.width > 1 && `[${lane.signal.width - 1}:0]`}</code> {lane.tag !== "both" && lane.tag && <span class="soft">{lane.tag}</span>}
+                <code>{lane.failing && "▶ "}{brief(lane.name, 60)}{lane.signal.width > 1 && `[${lane.signal.width - 1}:0]`}</code> {lane.tag !== "both" && lane.tag && <span class="soft">{lane.tag}</span>}
                 {at !== null && <code class="value">{brief(formatted(valueAt(lane.signal, at), radix), 24)}</code>}
               </li>
             ))}
