@@ -22,12 +22,13 @@ from rtl_agent.teachers.alignment import align
 from rtl_agent.teachers.known_text import TEXT
 from rtl_agent.teachers.other_tokens import LONGEST_CHUNK, ONE_TO_ONE
 from rtl_agent.training.advisor import Advisor
-from rtl_agent.training.config import SELF, Config
+from rtl_agent.training.config import Config
 from rtl_agent.training.errors import BadConfig
 from rtl_agent.training.privileged import PrivilegedPrompt
 from rtl_agent.training.readers import OtherTokens, Privileged, Reader, Verbatim
 from rtl_agent.training.student import Student
 from rtl_agent.training.tasks import TrainingTasks
+from rtl_agent.training.teacher_options import SELF
 from rtl_agent.training.teachers import OpenTeacher, Teachers, check_known, check_own_models, on_the_students_server
 
 AUTO = "auto"
