@@ -153,7 +153,7 @@ def proved_by_reachable_states(
         "design -copy-from gold -as gold gold\ndesign -copy-from gate -as gate gate\n"
         "miter -equiv -flatten gold gate audit_both\nread_verilog watch.v\nhierarchy -top audit_watch\n"
         "proc\nflatten\nopt -full\ntechmap\nopt -fast\ndfflegalize -cell $_DFF_P_ 01\ntechmap\nopt_clean\n"
-        f"abc -dff -clk audit_tick -script +strash;zero;pdr,-T,{int(seconds)};strash\n"
+        f"abc -dff -clk audit_tick -script +strash;logic;undc;strash;pdr,-T,{int(seconds)};strash\n"
     )
     (folder / "reach.ys").write_text(script)
     run(["yosys", "-q", "-l", "reach.log", "-s", "reach.ys"], folder, 2 * seconds)
