@@ -14,7 +14,7 @@ LEAST_CONTEXT = 16
 ATTENTION_LAYERS = frozenset({"full_attention", "sliding_attention", "attention"})
 _HALF_ABOVE = 200_000_000
 DTYPES = ("float32", "bfloat16")
-# How far two computations of one logprob may differ (scripts/measure_precision.py): in bfloat16 logits have steps of 1/8
+# How far two computations of one logprob may differ (scripts/measure_precision.py): bfloat16 logits have steps of 1/8
 # at 16.
 TOLERANCE = {"float32": 2e-4, "bfloat16": 0.5}
 
