@@ -22,6 +22,7 @@ SHOWN = (
     ("reward", "env/all/reward/total", ".3f"),
     ("pass", "env/all/pass_rate", ".0%"),
     ("KL", "teacher_kl", ".3f"),
+    ("KL/byte", "teacher_kl_per_byte", ".3f"),
     ("entropy", "optim/entropy", ".2f"),
     ("held-out pass", "test/env/all/pass_rate", ".0%"),
     ("tokens/s", "throughput/tokens_per_second", ".0f"),

@@ -18,6 +18,7 @@ from rtl_agent.runs import write_whole
 from rtl_agent.teachers.scorer import ScoringError
 from rtl_agent.training.config import Config
 from rtl_agent.training.errors import BadConfig
+from rtl_agent.training.models import asked_topk
 from rtl_agent.training.rollouts import Group, play_group
 from rtl_agent.training.tasks import TrainingTasks
 from rtl_agent.training.teachers import OpenTeacher, Teachers, check_scores
@@ -120,10 +121,10 @@ class Preflight:
         log.warning("%s", text)
 
 
-async def check_teachers(teachers: Sequence[OpenTeacher], say: Callable[[str], None]) -> None:
+async def check_teachers(config: Config, teachers: Sequence[OpenTeacher], say: Callable[[str], None]) -> None:
     """Each scores a known text. BadConfig where its scores cannot be those of a model."""
     for teacher in teachers:
-        line, doubt = await check_scores(teacher)
+        line, doubt = await check_scores(teacher, asked_topk(config, teacher))
         say(line)
         if doubt:
             say(f"warning: {doubt}")
