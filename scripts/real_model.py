@@ -164,6 +164,8 @@ def cvdp_ids() -> list[str]:
 def run(job: Job, until: float) -> bool:
     """Whether it came to its end. Stopped in order at `until`: what it has done is kept by the command itself."""
     print(f"--- {job.name}", flush=True)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in the background of a script: the job would ignore it too
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     process = subprocess.Popen([sys.executable, "-m", "rtl_agent.cli.main", *job.command])
     try:
         code = process.wait(timeout=max(1.0, until - time.monotonic()) if until < float("inf") else None)

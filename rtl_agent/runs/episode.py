@@ -66,6 +66,7 @@ class Episode:
     config: Mapping[str, Any] = field(default_factory=dict)  # the rules that it was played by: EpisodeConfig.to_json()
     category: str = ""  # of the problem, as its family is
     difficulty: str = ""
+    entropy: tuple[float, ...] = ()  # in nats, of the model at each sampled token, where the run asked for it
 
     @property
     def cut_off(self) -> bool:
@@ -100,7 +101,7 @@ class Episode:
 
     def without_tokens(self) -> "Episode":
         """For keeping many in memory: with its tokens an episode can have a megabyte."""
-        return replace(self, prompt_tokens=(), sampled_tokens=(), sampled_logprobs=(), turns=())
+        return replace(self, prompt_tokens=(), sampled_tokens=(), sampled_logprobs=(), entropy=(), turns=())
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -136,6 +137,7 @@ class Episode:
             config=_mapping(data.get("config")),
             category=_text(data.get("category")),
             difficulty=_text(data.get("difficulty")),
+            entropy=tuple(_list(data.get("entropy"))),
         )
 
 

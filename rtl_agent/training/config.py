@@ -132,6 +132,12 @@ class ModelConfig:
     load_checkpoint_path: str = option("", "start from these weights: a tinker:// path of a saved checkpoint")
     lora_rank: int = option(32, "rank of the LoRA adapter; 0 trains all weights (own server only)", at_least=0)
     temperature: float = option(1.0, "sampling temperature in training", at_least=0)
+    entropy_topk: int = option(
+        0,
+        "record the student's entropy at each token, from so many of its likeliest ones; 0: not recorded",
+        at_least=0,
+        resume=True,
+    )
 
 
 @dataclass(frozen=True)

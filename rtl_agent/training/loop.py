@@ -135,6 +135,7 @@ class Loop:
             self.config.model.temperature,
             seed_of(self.config.run.seed, step),
             clock.during,
+            self.config.model.entropy_topk,
         )
         rate = learning_rate(step, self.total, self.config.optim)
         before = self.tasks.counters()
@@ -272,7 +273,8 @@ class Loop:
     ) -> Evaluation:
         """Every test set, asked of the student or its teacher in the same way; the answers are kept."""
         temperature, seed = self.config.eval.temperature, seed_of(self.config.run.seed, "eval")
-        policy = Policy(client, self.config.episode.max_tokens, temperature, seed)
+        topk = self.config.model.entropy_topk if kind == "eval" else 0  # a teacher's server may not know of it
+        policy = Policy(client, self.config.episode.max_tokens, temperature, seed, entropy_topk=topk)
         found = await evaluate(tasks or self.tasks, policy, self.config.eval.samples)
         episodes = [record for group in found.groups for record in records(group, steps_done)]
         self.run.log_rollouts(steps_done, episodes, kind=kind)

@@ -18,6 +18,7 @@ from typing import Any
 import tinker
 from rich.console import Console
 
+from rtl_agent.audit.overlap import warning as overlap_warning
 from rtl_agent.backends.connect import EMBEDDED, CannotConnect, connect, while_alive
 from rtl_agent.backends.server.embedded import ServerDied
 from rtl_agent.envs.dialects.registry import UnknownDialect
@@ -170,6 +171,8 @@ async def _train(config: Config, path: Path, console: Console, stop: Stop) -> Tr
     for text in (*warnings(config), *warnings_for(config.student, renderer, config.episode.max_tokens), *of_tools):
         console.print(f"warning: {text}", style="yellow", highlight=False, markup=False, soft_wrap=True)
     sets, for_exam = problem_sets(config), exam_sets(config)
+    if text := overlap_warning(sets.train, [one for problems in sets.tests.values() for one in problems]):
+        console.print(f"warning: {text}", style="yellow", highlight=False, markup=False, soft_wrap=True)
     async with AsyncExitStack() as stack:
         # A wrong name, a wrong key or a silent host is found before anything is written.
         if config.model.backend != EMBEDDED:

@@ -311,11 +311,14 @@ class WarmSimulator:
             raise RuntimeError(f"the warm simulator did not start: exit code {self._process.wait()}")
         self._takes_arguments = ready["arguments"]
         self.limits = {}
+        self.owner = None  # the process of the job: what its harness forks would mix up requests and answers
         self._turn = threading.Lock()
         self._cpu_seconds = 0.0
 
     def can_run(self, args, options):
         """As cocotb's runner starts it: a compiled design, plusargs, a format of waves."""
+        if os.getpid() != self.owner:
+            return False
         rest = list(args[len(self._prefix) :])
         same = list(args[: len(self._prefix)]) == self._prefix
         simple = _WAVES not in os.environ and all(word in ("-none", "-fst") for word in rest[1:])
