@@ -3,6 +3,7 @@
 A teacher that is not better than its student makes it worse: two public runs of on-policy distillation fell that way.
 """
 
+import asyncio
 import json
 import logging
 import random
@@ -24,6 +25,7 @@ from rtl_agent.training.tasks import TrainingTasks
 from rtl_agent.training.teachers import OpenTeacher, Teachers, check_scores
 
 FILE = "preflight.json"
+SAID_AFTER = 15.0  # seconds without an answer: a server may load a model for minutes
 LONGEST = 4  # prompts that are tried against a teacher's context
 log = logging.getLogger("rtl_agent.training")
 
@@ -124,7 +126,11 @@ class Preflight:
 async def check_teachers(config: Config, teachers: Sequence[OpenTeacher], say: Callable[[str], None]) -> None:
     """Each scores a known text. BadConfig where its scores cannot be those of a model."""
     for teacher in teachers:
-        line, doubt = await check_scores(teacher, asked_topk(config, teacher))
+        checking = asyncio.ensure_future(check_scores(teacher, asked_topk(config, teacher)))
+        await asyncio.wait([checking], timeout=SAID_AFTER)
+        if not checking.done():
+            say(f"waiting for {teacher.scorer.name} to score a known Verilog module")
+        line, doubt = await checking
         say(line)
         if doubt:
             say(f"warning: {doubt}")

@@ -15,6 +15,7 @@ from rich.console import Console
 
 from rtl_agent.backends.connect import Connection
 from rtl_agent.teachers import patience
+from rtl_agent.training import preflight
 from rtl_agent.training.config import TEACHER
 from rtl_agent.training.errors import BackendGone, BadConfig
 from rtl_agent.training.parse import parse
@@ -43,6 +44,21 @@ def test_a_teacher_by_openais_api_advises_as_by_tinkers(run_in: RunIn, server: C
     for mine, theirs in zip(first, second, strict=True):
         assert [mine[name] for name in SAME_NUMBERS] == [theirs[name] for name in SAME_NUMBERS]
         assert mine["teacher_kl"] != 0
+
+
+def test_what_a_slow_teacher_is_waited_for_is_said(
+    server: Connection, gates: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TINKER_API_KEY", server.api_key)
+    monkeypatch.setattr(preflight, "SAID_AFTER", 0.0)
+    card = fixture("vllm")["models"]
+    card["data"][0] |= {"id": TEACHER, "max_model_len": 4096}
+    said = io.StringIO()
+    with answering({"/v1/models": card, "/v1/completions": (500, {"error": "out of memory"})}) as url:
+        words = train_words(server, gates, tmp_path / "run", f"teacher_backend=openai:{url}/v1")
+        with pytest.raises(BadConfig, match="answered 500 to /completions: out of memory"):
+            train(parse("distill", words), console=Console(file=said, width=300))
+    assert f"waiting for {TEACHER} on vLLM at {url}/v1 to score a known Verilog module" in said.getvalue()
 
 
 def train_words(server: Connection, gates: Path, run: Path, *words: str) -> list[str]:
