@@ -1,6 +1,6 @@
 """Every bundled design, attack and entry of accepts/ under each sandbox: the same outcome everywhere?
 
-    python scripts/sandbox_parity.py docker podman [-n 2] [-k WORDS]
+    python scripts/sandbox_parity.py docker podman [-n 2] [-k WORDS] [-m MARKS] [--image]
 
 The tests that grade them state each one's outcome, on both paths of the grader. They are run once for each sandbox that
 is named, with RTL_AGENT_SANDBOX set to it, on daemons that are started for them; the table counts what they said.
@@ -22,6 +22,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from tests.sandbox.engines import ENGINES, engine  # noqa: E402
+from tests.sandbox.images import make_image  # noqa: E402
+from tests.sandbox.test_sandbox_containers import KINDS  # noqa: E402
 
 SUITES = {"bundled designs": "test_bundled", "attacks": "test_attacks", "accepts": "test_accepts"}
 
@@ -53,6 +55,7 @@ def main() -> int:
     parser.add_argument("-n", default="2", help="workers of pytest")
     parser.add_argument("-k", default="", help="only tests with these words, as pytest takes them")
     parser.add_argument("-m", default="", help="only tests with these marks, as pytest takes them")
+    parser.add_argument("--image", action="store_true", help="with the tools of an image that is made for it: -k exact")
     chosen = parser.parse_args()
     options = ["-n", chosen.n, *(["-k", chosen.k] if chosen.k else []), *(["-m", chosen.m] if chosen.m else [])]
     print("| sandbox | " + " | ".join(SUITES) + " | minutes |")
@@ -61,7 +64,10 @@ def main() -> int:
     for sandbox in chosen.sandboxes:
         begun = time.monotonic()
         with ExitStack() as stack:
-            variables = stack.enter_context(engine(sandbox)) if sandbox in ENGINES else {}
+            variables = dict(stack.enter_context(engine(sandbox))) if sandbox in ENGINES else {}
+            if chosen.image:
+                os.environ.update(variables)
+                variables["RTL_AGENT_OSS_SIM_IMAGE"] = make_image(KINDS[sandbox].kind)
             found = run(sandbox, variables, options)
         cells = []
         for said in found.values():
