@@ -23,7 +23,7 @@ EXTRAS = {
         *("peft", "tinker", "tinker_cookbook", "tokenizers", "torch", "transformers"),
     ),
     "ray": ("ray",),
-    "docker": ("docker", "requests"),
+    "docker": ("docker",),
 }
 
 out = Console(emoji=False)  # `a:b:c` is not an emoji

@@ -92,7 +92,9 @@ async def test_an_image_needs_a_container(name: str, monkeypatch: pytest.MonkeyP
 
 async def test_an_agents_workspace_lives_in_a_container(name: str, bundled: dict[str, Problem]) -> None:
     problem = next(problem for problem in bundled.values() if problem.kind is Kind.AGENTIC)
-    workspace = Workspace(Workshop(make_sandbox(1), find_toolchain()), problem, EpisodeConfig(kind="agentic"))
+    workspace = Workspace(
+        Workshop(make_sandbox(1), find_toolchain()), problem, EpisodeConfig(kind="agentic", level="own-tests")
+    )
     done = await workspace.run(
         ["sh", "-c", f"echo '// mine' >> {problem.targets[0]} && iverilog -V | head -n 1; ls /src"]
     )

@@ -68,10 +68,9 @@ class Engine:
             )
         try:
             import docker
-            import requests
         except ImportError as error:
             raise SandboxError("the Python package docker is missing: run `pip install 'rtl-agent[docker]'`") from error
-        self._errors = (docker.errors.DockerException, requests.exceptions.RequestException, OSError)
+        self._errors = (docker.errors.DockerException, OSError)  # those of its HTTP client are OSErrors
         self._api_error = docker.errors.APIError
         self._not_found = docker.errors.NotFound
         try:
