@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from rtl_agent.registry import Registry
     from rtl_agent.training import (
         Config,
+        CurriculumConfig,
         DataConfig,
         EpisodeConfig,
         EvalConfig,
@@ -71,6 +72,7 @@ _WHERE = {
     "rtl_agent.registry": ("Registry",),
     "rtl_agent.training": (
         "Config",
+        "CurriculumConfig",
         "DataConfig",
         "EpisodeConfig",
         "EvalConfig",
@@ -91,6 +93,7 @@ __all__ = [
     "PROBLEM_SOURCES",
     "REWARD_TERMS",
     "Config",
+    "CurriculumConfig",
     "DataConfig",
     "EpisodeConfig",
     "EvalConfig",

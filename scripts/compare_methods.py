@@ -3,8 +3,9 @@
     python scripts/compare_methods.py run [--study teachers] [--only GLOB] [--seeds 0 1 2] [--part 1/2] [--minutes 60]
     python scripts/compare_methods.py write [--study teachers]
 
-There are two studies: `comparison` of objectives (docs/comparison.md), and `teachers` by what they read and know
-(docs/teachers.md). Every job is a run of its own under --runs, which a kill does not lose: the next start goes on where
+The studies: `comparison` of objectives (docs/comparison.md), `teachers` by what they read and know (docs/teachers.md),
+`curriculum` of the order of problems (docs/curriculum.md), `rewards` by what a design that fails earns
+(docs/rewards.md). Every job is a run of its own under --runs, which a kill does not lose: the next start goes on where
 it stopped. A job that has ended leaves docs/STUDY/METHOD-SEED.json and is not run again. `write` needs these files
 alone.
 """
@@ -107,6 +108,26 @@ TEACHERS = (
              "teacher_sees=feedback"),
 )  # fmt: skip
 
+# Half of the problems are of longer families, which this student never solves; of the others it solves one in ten.
+_MIXED = (
+    "problems=generated_*,long_alu,long_mux,long_sequence_detector",
+    "emphasis=long_alu*4,long_mux*4,long_sequence_detector*4",
+    *("generated_problems=48", "group_size=8", "eval_problems=30"),
+    *("exam_problems=45", "exam_samples=4"),
+)
+CURRICULA = (
+    Method("none", "rl", _MIXED, "every problem once in each epoch"),
+    Method("easy-first", "rl", (*_MIXED, "curriculum=easy-first"), "the same, easiest first"),
+    Method("pools", "rl", (*_MIXED, "curriculum=pools"), "pools of easy, normal and hard problems"),
+    Method("adaptive", "rl", (*_MIXED, "curriculum=adaptive"), "those whose pass rate is nearest a half"),
+)
+
+REWARDS = (
+    Method("staged", "rl", ("reward=staged",), "staged: all tests or nothing"),
+    Method("graded", "rl", ("reward=graded",), "graded: the share of tests passed"),
+    Method("dense", "rl", ("reward=dense",), "dense: and how far the others came"),
+)
+
 
 @dataclass(frozen=True)
 class Study:
@@ -114,6 +135,8 @@ class Study:
 
     name: str
     methods: tuple[Method, ...]
+    signal: bool = False  # the table also says how many groups taught nothing
+    progress: bool = False  # and how many answers earned by progress in tests that they failed
 
     @property
     def results(self) -> Path:
@@ -124,7 +147,15 @@ class Study:
         return ROOT / "docs" / f"{self.name}.md"
 
 
-STUDIES = {study.name: study for study in (Study("comparison", METHODS), Study("teachers", TEACHERS))}
+STUDIES = {
+    study.name: study
+    for study in (
+        Study("comparison", METHODS),
+        Study("teachers", TEACHERS),
+        Study("curriculum", CURRICULA, signal=True),
+        Study("rewards", REWARDS, signal=True, progress=True),
+    )
+}
 
 
 def results(study: Study) -> dict[tuple[str, int], dict[str, Any]]:
@@ -155,6 +186,8 @@ def run(study: Study, method: Method, seed: int, runs: Path, console: Console) -
         "words": [method.mode, *method.words],
         "common": list(COMMON),
         "curve": curve(lines),
+        "signal": signal(lines),
+        "beyond_tests": beyond_tests(path),
         "exam": read(path)["after"],
     }
     study.results.mkdir(exist_ok=True)
@@ -181,6 +214,23 @@ def curve(lines: list[dict[str, Any]]) -> list[dict[str, float]]:
     return points
 
 
+def signal(lines: list[dict[str, Any]]) -> dict[str, list[float]]:
+    """By step, the share of groups whose rewards were all equal; and of a curriculum, what it says of its problems."""
+    steps = [line for line in lines if "groups/no_signal" in line]
+    names = ("groups/no_signal", *(name for name in steps[0] if name.startswith("curriculum/"))) if steps else ()
+    return {name: [round(line[name], 4) for line in steps] for name in names}
+
+
+def beyond_tests(path: Path) -> float:
+    """The share of answers that earned by progress in tests, without one more test passed."""
+    found = []
+    for file in sorted((path / "rollouts").glob("step_*.jsonl")):
+        for line in file.read_text().splitlines():
+            progress = (json.loads(line).get("grade") or {}).get("progress")
+            found.append(bool(progress and progress["beyond_tests"]))
+    return mean(found) if found else 0.0
+
+
 def passed_at(points: list[dict[str, float]], axis: str, spent: float) -> float | None:
     """The pass rate when so much was spent, by a straight line between evaluations; None if it never was."""
     for before, after in itertools.pairwise(points):
@@ -199,8 +249,10 @@ def write(study: Study) -> None:
     cpu, tokens = _least_spent(known, found)
     rows = [
         "| method | seeds | pass@1, greedy | pass@1, T = 1 | pass@8 | "
-        f"at {cpu:,.0f} CPU s | at {tokens:,.0f} sampled tokens | CPU s |",
-        "| --- " * 8 + "|",
+        f"at {cpu:,.0f} CPU s | at {tokens:,.0f} sampled tokens | CPU s |"
+        + (" groups without signal | in the second half |" if study.signal else "")
+        + (" answers that earn without a test |" if study.progress else ""),
+        "| --- " * (8 + 2 * study.signal + study.progress) + "|",
     ]
     for method in known:
         of = found[method.name]
@@ -212,6 +264,11 @@ def write(study: Study) -> None:
             _spread([None if method.mode == "supervised" else passed_at(one["curve"], "tokens", tokens) for one in of]),
             f"{mean(one['curve'][-1]['cpu'] for one in of):,.0f}",
         ]
+        if study.signal:
+            without = [one["signal"]["groups/no_signal"] for one in of]
+            cells += [_spread([mean(steps) for steps in without]), _spread([mean(_later(steps)) for steps in without])]
+        if study.progress:
+            cells.append(_spread([one["beyond_tests"] for one in of]))
         rows.append(f"| {method.about} | {len(of)} | " + " | ".join(cells) + " |")
     page = study.page.read_text()
     before, _, rest = page.partition(BEGIN)
@@ -219,6 +276,10 @@ def write(study: Study) -> None:
     study.page.write_text(f"{before}{BEGIN}\n" + "\n".join(rows) + f"\n{END}{after}")
     for axis, label in (("cpu", "CPU seconds of training"), ("tokens", "sampled tokens")):
         _draw(study, known, found, axis, label)
+
+
+def _later(steps: list[float]) -> list[float]:
+    return steps[len(steps) // 2 :]
 
 
 def _least_spent(known: list[Method], found: dict[str, list[dict[str, Any]]]) -> tuple[float, float]:

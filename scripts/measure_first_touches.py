@@ -21,8 +21,8 @@ from rtl_agent.bench.subjects import ARBITER, fresh, subjects
 from rtl_agent.grading import Grader, SimulationMode
 from rtl_agent.processes import descendants
 
-WARM = {"rtl_agent_warm.py": "harness", "warm_start": "simulation"}
-FORKED_AS = {"python3": "harness", "vvp": "simulation"}  # and below the harness, by their own names, the compiler's
+WARM = {"rtl_agent_warm.py": "harness", "ivl/ivlpp": "preprocessor", "ivl/ivl ": "compiler", "warm_start": "simulation"}
+FORKED_AS = {"python3": "harness", "ivlpp": "preprocessor", "ivl": "compiler", "vvp": "simulation"}
 SHOWN = 14
 
 
@@ -61,7 +61,7 @@ class Memory:
 def warm_processes() -> dict[str, int]:
     found = {}
     for pid in descendants():
-        command = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace")
+        command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
         for mark, name in WARM.items():
             if mark in command and "bwrap" not in command:
                 found[name] = pid

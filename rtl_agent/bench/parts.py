@@ -13,10 +13,16 @@ from rtl_agent.processes import descendants
 from rtl_agent.toolchain import Toolchain
 
 _TICK_MS = 1000.0 / os.sysconf("SC_CLK_TCK")
-_MARKS = {"worker.py": "interface checker", "rtl_agent_warm.py": "warm harness", "warm_start": "warm simulator"}
+_MARKS = {
+    "worker.py": "interface checker",
+    "rtl_agent_warm.py": "warm harness",
+    "ivl/ivl": "warm preprocessor and compiler",
+    "warm_start": "warm simulator",
+}
 _FORKED = {
     "interface checker": "what it forks: slang reads the design",
-    "warm harness": "what it forks: the harness, and Icarus' compiler below it",
+    "warm harness": "what it forks: the harness",
+    "warm preprocessor and compiler": "what they fork: both, for a design",
     "warm simulator": "what it forks: the simulation with its tests",
 }
 

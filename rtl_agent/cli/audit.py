@@ -1,4 +1,4 @@
-"""`rtl-agent problems audit`: how good are the tests of problems, and how far may a trainer trust them."""
+"""`rtl-agent problems audit` and `overlap`: how far may a trainer trust the tests, and was a problem seen before."""
 
 import asyncio
 from collections import Counter
@@ -10,6 +10,7 @@ import typer
 from rich.markup import escape
 
 from rtl_agent.audit import AuditOptions, BadTable, audit_all, verified_answers
+from rtl_agent.audit.overlap import NOTABLE, TOKENS, WORDS, Nearest, overlaps
 from rtl_agent.cli import console
 from rtl_agent.cli.console import (
     AsJson,
@@ -156,3 +157,44 @@ def _cells(one: Mapping[str, Any]) -> list[str]:
     cpu = "-" if one["cpu_seconds"] is None else f"{one['cpu_seconds']:.1f}"
     why = console.harmless("; ".join(one["reasons"]))
     return [*told, escape(", ".join(blind)) or "-", cpu, escape(why)]
+
+
+def overlap(
+    a: Annotated[str, typer.Argument(metavar="A", help="PROBLEMS that are to be tested on, for instance.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="PROBLEMS that are trained on.")],
+    at_least: Annotated[
+        float, typer.Option(min=0, max=1, help="List problems of A that share this much with one of B.")
+    ] = NOTABLE,
+    words: Annotated[int, typer.Option(min=1, help="Words of a specification in a row.")] = WORDS,
+    tokens: Annotated[int, typer.Option(min=1, help="Tokens of RTL in a row.")] = TOKENS,
+    skip_bad: SkipBad = False,
+    as_json: AsJson = False,
+) -> None:
+    """Find problems of A that are also in B: by runs of words of their specification, and of tokens of their RTL.
+
+    Names and comments are no part of the comparison of RTL, and what problems of several families share does not count.
+    """
+    first, second = (console.chosen(source, Selection(), skip_bad=skip_bad) for source in (a, b))
+    found = overlaps(first, second, words=words, rtl=tokens)
+    listed = sorted((one for one in found if one.most >= at_least), key=lambda one: -one.most)
+    if as_json:
+        shown = {"a": a, "b": b, "words": words, "tokens": tokens, "of": [len(first), len(second)]}
+        console.print_json({**shown, "problems": [one.to_json() for one in found]})
+        return
+    if listed:
+        table = Table(Column("problem of A", whole=True), "specification", "RTL")
+        for one in listed:
+            table.add(escape(one.id), _share(one.specification), _share(one.rtl))
+        table.print()
+    most = f"{at_least:.0%}"
+    for what, shares in (
+        ("specification", [one.specification_seen for one in found if one.specification_seen is not None]),
+        ("RTL", [one.rtl_seen for one in found if one.rtl_seen is not None]),
+    ):
+        mean = f"{sum(shares) / len(shares):.1%} of its runs are somewhere in B" if shares else "no text of its own"
+        print_plain(f"{what}: {len(shares)} problems of A; on average {mean}")
+    print_plain(f"{len(listed)} of {len(first)} problems share {most} or more with one of {len(second)}")
+
+
+def _share(nearest: Nearest | None) -> str:
+    return "-" if nearest is None else f"{nearest.share:.0%} {escape(nearest.id)}"

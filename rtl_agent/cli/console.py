@@ -19,11 +19,12 @@ INTERRUPTED = 130
 # Extra -> the modules that it brings, beside those of the core; a test compares them with what the code imports.
 EXTRAS = {
     "train": (
-        *("aiohttp", "gguf", "google", "httpx", "huggingface_hub", "matplotlib", "numpy", "pydantic", "safetensors"),
-        *("peft", "tinker", "tinker_cookbook", "tokenizers", "torch", "transformers"),
+        *("aiohttp", "gguf", "google", "httpx", "huggingface_hub", "matplotlib", "numpy", "orjson", "pydantic"),
+        *("peft", "safetensors", "tinker", "tinker_cookbook", "tokenizers", "torch", "transformers"),
     ),
     "ray": ("ray",),
     "docker": ("docker",),
+    "dev": ("docker", "playwright"),
 }
 
 out = Console(emoji=False)  # `a:b:c` is not an emoji

@@ -42,9 +42,11 @@ from rtl_agent.cli.eval_options import (
     in_flags,
     needs_training_packages,
 )
+from rtl_agent.cli.evals import print_table
 from rtl_agent.cli.tables import Column, Table
 from rtl_agent.options import BadOption
 from rtl_agent.problems import BadRecord, Selection
+from rtl_agent.runs.evaluations import read_evaluation
 from rtl_agent.toolchain import find_toolchain
 
 if TYPE_CHECKING:
@@ -57,11 +59,12 @@ FORMULAS = "pass@k is unbiased, in brackets its 95 % interval (Wilson's, over pr
 _DROPPED = {"reward": 1, "problems": 2}  # in a narrow terminal, the highest first
 
 Problems = Annotated[
-    str,
+    list[str],
     typer.Argument(
-        metavar="PROBLEMS",
+        metavar="PROBLEMS ...",
         help="`generated` (held-out instances), `generated:new` (families never trained on), `generated-workspaces` "
-        "(with --env agentic), `bundled`, a CVDP JSONL file, or a folder of them.",
+        "(with --env agentic), `bundled`, a CVDP JSONL file, or a folder of them; several are evaluated one after the "
+        "other and shown in one table.",
     ),
 ]
 
@@ -126,6 +129,10 @@ def evaluate(
     checked_reward(reward)
     if k and max(k) > samples:
         raise typer.BadParameter(f"pass@{max(k)} needs --samples {max(k)} or more", param_hint="-k")
+    if out is not None and len(problems) > 1:
+        raise typer.BadParameter(
+            "names the result of one PROBLEMS; without it each has a name of its own", param_hint="--out"
+        )
     selection = Selection(ids or (), families or (), categories or (), difficulties or ())
     spec = ModelSpec(found_model(model), backend, base_url, api_key_env, checkpoint, renderer, engine)
     try:
@@ -158,33 +165,42 @@ def evaluate(
             at_a_time=at_a_time,
             cache=cache,
         )
-        chosen = problem_set(
-            problems,
-            selection,
-            episode=episode,
-            limit=limit,
-            skip_bad=skip_bad,
-            on_bad=_left_out,
-            trust=TrustFilter(trust, trust_table),
-        )
-        result, written = asyncio.run(_evaluate(spec, chosen, options, problems, out, fresh))
+        sets = [
+            problem_set(
+                source,
+                selection,
+                episode=episode,
+                limit=limit,
+                skip_bad=skip_bad,
+                on_bad=_left_out,
+                trust=TrustFilter(trust, trust_table),
+            )
+            for source in problems
+        ]
+        found = [
+            asyncio.run(_evaluate(spec, chosen, options, source, out, fresh))
+            for source, chosen in zip(problems, sets, strict=True)
+        ]
     except BadOption as error:
         console.say_error(in_flags(error))
         raise typer.Exit(console.BAD_INPUT) from error
     except EvaluationError as error:
         console.say_error(str(error))
         raise typer.Exit(error.exit_code) from error
+    results = [result for result, _ in found]
     if as_json:
-        console.print_json(result.to_json())
+        shown = [result.to_json() for result in results]
+        console.print_json(shown if len(shown) > 1 else shown[0])
     else:
-        from rtl_agent.cli.eval import print_result
-
-        print_result(result, written)
-    if result.asked.lost:
-        first = result.asked.lost[0]
+        for result, written in found:
+            print_result(result, written)
+        if len(found) > 1:
+            print_table([read_evaluation(written) for _, written in found])
+    lost = [one for result in results for one in result.asked.lost]
+    if lost:
         console.say_warning(
-            f"{len(result.asked.lost)} samples could not be obtained or graded and are left out; the same command "
-            f"tries again. The first, {first.problem_id}: {first.why}"
+            f"{len(lost)} samples could not be obtained or graded and are left out; the same command "
+            f"tries again. The first, {lost[0].problem_id}: {lost[0].why}"
         )
         raise typer.Exit(console.OUR_FAULT)
 

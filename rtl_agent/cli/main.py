@@ -14,6 +14,7 @@ from rtl_agent.cli import (
     demo,
     doctor,
     eval,
+    evals,
     grade,
     models,
     play,
@@ -52,6 +53,7 @@ app.command("rerun", short_help="Run again what failed in an answer that `grade 
 app.add_typer(demo.app, name="demo", short_help="Watch a student learn RTL on this machine.")
 app.add_typer(train.app, name="train", short_help="Train a model by reinforcement learning, distillation, or both.")
 app.command("eval")(eval.evaluate)
+app.add_typer(evals.app, name="evals")
 app.command("play")(play.play)
 app.add_typer(runs.app, name="runs")
 app.command("report", short_help="Write report.html and curves/*.png into a run directory.")(runs.report)

@@ -1,4 +1,4 @@
-"""`rtl-agent problems list | show | unpack | stats | new | validate | audit | generate | mutate`."""
+"""`rtl-agent problems`: list, show, count, try, audit and write problems; how hard they are, and which occur twice."""
 
 import asyncio
 import json
@@ -15,7 +15,7 @@ from rich.syntax import Syntax
 
 from rtl_agent.audit.material import near_misses_of_all, repair
 from rtl_agent.cli import console
-from rtl_agent.cli.audit import audit
+from rtl_agent.cli.audit import audit, overlap
 from rtl_agent.cli.console import (
     AsJson,
     Categories,
@@ -30,6 +30,7 @@ from rtl_agent.cli.console import (
     Source,
     Timeout,
 )
+from rtl_agent.cli.difficulty import difficulty
 from rtl_agent.cli.tables import Column, Table, print_plain
 from rtl_agent.cli.unpack import unpack
 from rtl_agent.grading import Grade, Grader, Outcome, Trust, Validation, validate_problem
@@ -59,6 +60,8 @@ from rtl_agent.problems.sources import GENERATED
 
 app = typer.Typer(help="Look at problems, and find out which ones to trust.", no_args_is_help=True)
 app.command(short_help="Try the tests of problems: how far to trust them?")(audit)
+app.command(short_help="How often each problem was solved, and by whom.")(difficulty)
+app.command(short_help="Find problems of one set in another.")(overlap)
 
 
 def about(problem: Problem) -> dict[str, Any]:

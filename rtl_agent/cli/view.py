@@ -84,8 +84,9 @@ def _write(library: Library, out: Path) -> None:
         console.say_error(str(error))
         raise typer.Exit(console.BAD_INPUT) from error
     size = f"{written.size / MIB:.1f} MB in {written.files} files"
+    waves = f"waves of {written.waves:,} tests" if written.waves else "no waves: none was looked at before"
     typer.echo(
-        f"{out / 'index.html'}\n{written.rollouts:,} rollouts, {size}. The copy has no waves and no text search."
+        f"{out / 'index.html'}\n{written.rollouts:,} rollouts, {size}; {waves}. The copy has no search in texts."
     )
 
 

@@ -2,9 +2,10 @@
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Coroutine, Iterable
+import math
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
@@ -53,10 +54,28 @@ class Policy:
     temperature: float
     seed: int
     during: Callable[[str], AbstractContextManager[None]] = _untimed  # around "sample" and "grade", to time them
+    entropy_topk: int = 0  # of the likeliest tokens at each position, to record the entropy; 0: not recorded
 
     def completer(self, problem_id: str, index: int) -> "SeededCompleter":
         """The same for the same seed, problem and number of the sample, whoever asks."""
         return SeededCompleter(self, seed_of(self.seed, problem_id, index))
+
+
+@dataclass
+class SampledTokens(TokensWithLogprobs):
+    """`entropy` in nats at each token; empty where the server was not asked for it, or did not tell."""
+
+    entropy: list[float] = field(default_factory=list)
+
+
+def entropy_of(top: Sequence[tuple[int, float]]) -> float:
+    """Of a distribution of which the likeliest tokens are known, the others counted as one: a lower bound.
+
+    What is missing is at most the others' share times the logarithm of their number.
+    """
+    shares = [math.exp(min(logprob, 0.0)) for _, logprob in top]
+    shares.append(max(0.0, 1.0 - sum(shares)))
+    return float(f"{sum(-share * math.log(share) for share in shares if share > 0):.4g}")
 
 
 @dataclass
@@ -69,7 +88,7 @@ class SeededCompleter(TokenCompleter):
 
     async def __call__(
         self, model_input: tinker.ModelInput, stop: StopCondition, *, max_tokens: int | None = None
-    ) -> TokensWithLogprobs:
+    ) -> SampledTokens:
         """The tokens as sampled, never decoded and encoded again."""
         policy = self.policy
         params = tinker.SamplingParams(
@@ -80,9 +99,16 @@ class SeededCompleter(TokenCompleter):
         )
         self.turn += 1
         with policy.during("sample"):
-            answer = await policy.client.sample_async(prompt=model_input, num_samples=1, sampling_params=params)
+            answer = await policy.client.sample_async(
+                prompt=model_input,
+                num_samples=1,
+                sampling_params=params,
+                topk_sample_logprobs=policy.entropy_topk,
+            )
         sampled = answer.sequences[0]
-        return TokensWithLogprobs(list(sampled.tokens), list(sampled.logprobs or ()), sampled.stop_reason)
+        tops = (sampled.topk_logprobs or ()) if policy.entropy_topk else ()
+        entropy = [entropy_of(top) for top in tops if top]
+        return SampledTokens(list(sampled.tokens), list(sampled.logprobs or ()), sampled.stop_reason, entropy)
 
 
 class TokenWatcher(Protocol):
@@ -139,7 +165,7 @@ async def play_episode(env: EpisodeEnv, completer: SeededCompleter, watcher: Tok
         )
         if result.episode_done:
             return PlayedEpisode(
-                _with_logprobs(env.episode, transitions),
+                _as_sampled(env.episode, transitions),
                 Trajectory(transitions, result.next_observation),
                 lambda: env.conversation,
             )
@@ -148,7 +174,11 @@ async def play_episode(env: EpisodeEnv, completer: SeededCompleter, watcher: Tok
         watcher.shown(observation.to_ints()[known:])
 
 
-def _with_logprobs(episode: Episode, transitions: list[Transition]) -> Episode:
-    """As they are where the server told none."""
-    logprobs = [logprob for transition in transitions for logprob in transition.ac.logprobs]
-    return episode.with_logprobs(logprobs) if logprobs else episode
+def _as_sampled(episode: Episode, transitions: list[Transition]) -> Episode:
+    """With what the server told of each token."""
+    actions = [transition.ac for transition in transitions]
+    logprobs = [logprob for action in actions for logprob in action.logprobs]
+    entropy = [one for action in actions if isinstance(action, SampledTokens) for one in action.entropy]
+    if logprobs:
+        episode = episode.with_logprobs(logprobs)
+    return replace(episode, entropy=tuple(entropy)) if len(entropy) == len(episode.sampled_tokens) else episode

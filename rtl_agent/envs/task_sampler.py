@@ -101,6 +101,13 @@ class TaskSampler:
         random.Random(f"{self.seed}/{epoch}").shuffle(order)
         return tuple(self.problems[at] for at in order[part * self.batch_size : (part + 1) * self.batch_size])
 
+    def spare(self, index: int) -> tuple[Problem, ...]:
+        """Other problems for a batch, in an order of its own: at most as many as it has already."""
+        taken = {problem.id for problem in self.batch(index)}
+        others = [problem for problem in self.problems if problem.id not in taken]
+        random.Random(f"{self.seed}/{index}/spare").shuffle(others)
+        return tuple(others[: self.batch_size])
+
 
 @dataclass(frozen=True)
 class EnvDataset(RLDataset):

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from rtl_agent.audit.filtering import ANY_TRUST, NotTrusted, TrustFilter
 from rtl_agent.backends.connect import while_alive
+from rtl_agent.difficulty import PassRates, TriesOf, default_pass_rates_path
 from rtl_agent.envs.env import live_grader
 from rtl_agent.envs.episode import EpisodeFailed
 from rtl_agent.envs.episode_config import EpisodeConfig
@@ -33,6 +34,7 @@ from rtl_agent.problems import (
     Selection,
     choose,
     load_problems,
+    problem_digest,
 )
 from rtl_agent.runs.episode import Episode
 from rtl_agent.runs.files import append_line, cannot, to_line
@@ -181,7 +183,21 @@ async def evaluate(
                 chosen.trust.record(chosen.problems),
             )
             result.write(out)
+            _record_pass_rates(result)
     return result, out
+
+
+def _record_pass_rates(result: EvaluationResult) -> None:
+    """For curricula and `rtl-agent problems difficulty`. The same evaluation counts once, however often it is read."""
+    if not result.is_score:
+        return
+    digests = {problem.id: problem_digest(problem) for problem in result.problems}
+    passed: dict[str, list[bool]] = {}
+    for sample in result.asked.samples:
+        passed.setdefault(digests[sample.episode.problem_id], []).append(sample.passed)
+    found = [TriesOf(digest, sum(every), len(every) - sum(every)) for digest, every in passed.items()]
+    with PassRates(default_pass_rates_path()) as rates:
+        rates.record(result.settings.model, f"{result.samples_file.resolve()} {result.settings.digest}", 0, found)
 
 
 async def play(

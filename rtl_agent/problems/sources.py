@@ -154,6 +154,13 @@ class Generated:
         return TRAINED
 
     @property
+    def longer_families(self) -> Sequence[str]:
+        """May be trained on, too, but are drawn only where they are named."""
+        from rtl_agent.problems.generate import LONGER
+
+        return LONGER
+
+    @property
     def new_families(self) -> Sequence[str]:
         from rtl_agent.problems.generate import HELD_OUT_WHOLE
 
@@ -200,20 +207,30 @@ def matches(patterns: str, *names: str) -> bool:
 
 
 def matching_families(generator: ProblemGenerator, patterns: str) -> list[str]:
-    """NoSuchProblems if there are none."""
+    """NoSuchProblems if there are none. Globs are for the usual families; longer ones are named in full."""
     families = [name for name in generator.families if matches(patterns, f"{GENERATED}_{name}", name)]
+    named = {pattern.strip().removeprefix(f"{GENERATED}_") for pattern in patterns.split(",")}
+    families += [name for name in _longer(generator) if name in named]
     if not families:
-        raise NoSuchProblems(f"problems={patterns}: the families are {', '.join(generator.families)}")
+        every = ", ".join((*generator.families, *_longer(generator)))
+        raise NoSuchProblems(f"problems={patterns}: the families are {every}")
     return families
+
+
+def _longer(generator: ProblemGenerator) -> Sequence[str]:
+    """Most generators have none."""
+    found: Sequence[str] = getattr(generator, "longer_families", ())
+    return found
 
 
 def emphasised_families(generator: ProblemGenerator, patterns: str, emphasis: str) -> list[str]:
     """The matching families, one as often as the emphasis on it says, `alu*4,mux*2`; others stay out."""
+    known = (*generator.families, *_longer(generator))
     times: dict[str, int] = {}
     for part in filter(None, map(str.strip, emphasis.split(","))):
         name, _, count = part.partition("*")
-        if name not in generator.families or not count.isdecimal() or not int(count):
-            wanted = f"FAMILY*TIMES with one of {', '.join(generator.families)}"
+        if name not in known or not count.isdecimal() or not int(count):
+            wanted = f"FAMILY*TIMES with one of {', '.join(known)}"
             raise NoSuchProblems(f"emphasis={emphasis}: {part!r} is not {wanted}")
         times[name] = int(count)
     return [name for name in matching_families(generator, patterns) for _ in range(times.get(name, 1))]

@@ -95,6 +95,13 @@ _LINES: dict[tuple[str, str, str], dict[str, str]] = {
         **{f"{word} right": f"env/all/{part}" for part, word in _PARTS.items()},
         "tests passed, of all tests": "env/all/tests_fraction",
     },
+    ("signal", "Groups that teach nothing by their reward, and problems by pool", "share"): {
+        "groups without signal": "groups/no_signal",
+        "easy pool": "curriculum/easy",
+        "normal pool": "curriculum/normal",
+        "hard pool": "curriculum/hard",
+        "problems solved so far": "curriculum/solved",
+    },
     ("entropy", "Entropy of the student", "nats per token"): {"entropy": "optim/entropy"},
     ("sampler_kl", "KL divergence between sampler and trainer", "nats per token"): {
         "estimator v1": "optim/kl_sample_train_v1",

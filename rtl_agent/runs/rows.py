@@ -134,8 +134,8 @@ def _loads(line: bytes, loads: Callable[[bytes], Any]) -> Any:
 
 
 _LISTS = re.compile(
-    rb'"(?:prompt_tokens|sampled_tokens|sampled_logprobs|teacher_logprobs|observation_tokens|advantages|teacher_chunks)'
-    rb'": ?\['
+    rb'"(?:prompt_tokens|sampled_tokens|sampled_logprobs|teacher_logprobs|observation_tokens|advantages|teacher_chunks|'
+    rb'entropy)": ?\['
 )
 _IN_LISTS = b"0123456789+-.eE, nul"
 

@@ -46,7 +46,7 @@ class RunWriter:
         """What this config has other than the one that the run began with; empty for a new run."""
         self._lock = lock
         self._log_files: list[LogFile] = []
-        for name in (directory.METRICS, directory.CHECKPOINTS, directory.LOGS):
+        for name in (directory.METRICS, directory.CHECKPOINTS, directory.LOGS, directory.CURRICULUM):
             cut_torn_line(path / name)
         for folder in (path, path / directory.ROLLOUTS):
             remove_unfinished(folder)
@@ -110,6 +110,7 @@ class RunWriter:
                         path.unlink(missing_ok=True)
                     except OSError as error:
                         raise cannot("remove", path, error) from error
+        self._keep(directory.CURRICULUM, lambda line: _step_of(line) < step)
         self._keep(directory.METRICS, lambda line: _step_of(line) < step)
         self._last_step = max((_step_of(line) for line in read_lines(self.path / directory.METRICS)), default=-1)
 
@@ -142,6 +143,27 @@ class RunWriter:
     def write_trust(self, found: Mapping[str, Any]) -> None:
         """Which audit the tests of the run's problems were judged by, and each problem's grade of trust."""
         write_whole(self.path / directory.TRUST, (json.dumps(found, indent=1) + "\n").encode())
+
+    def curriculum_start(self, found: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
+        """What was known of each problem when the run began: `found` is asked once in a run, at its first start."""
+        path = self.path / directory.CURRICULUM_START
+        if not path.exists():
+            write_whole(path, (json.dumps(found(), indent=1) + "\n").encode())
+        return read_object(path)
+
+    def log_curriculum(self, step: int, line: Mapping[str, Any]) -> None:
+        """What the step's groups found: a resumed run draws by all lines before its first step."""
+        append_line(self.path / directory.CURRICULUM, to_line({"step": step, **line}))
+
+    @property
+    def curriculum_lines(self) -> list[dict[str, Any]]:
+        return list(read_lines(self.path / directory.CURRICULUM))
+
+    @property
+    def identity(self) -> str:
+        """This run and no other, also if another one is made in the same directory later."""
+        first = next(read_lines(self.path / directory.STARTS), {})
+        return f"{self.path.resolve()} {first.get('time')}"
 
     def add_checkpoint(self, checkpoint: Checkpoint) -> None:
         """To be called once the weights are saved: a line here means that they can be loaded."""

@@ -173,7 +173,8 @@ class BoxProcess:
             if self._init >= 0:
                 signal.pidfd_send_signal(self._init, signal.SIGKILL)
             else:
-                self._process.kill()
+                # Still setting up: its child, which waits for it, is in the same process group and ends with it.
+                os.killpg(self._process.pid, signal.SIGKILL)
 
     def said(self) -> str:
         """What bubblewrap or the init printed: nothing, while all is well."""

@@ -8,7 +8,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -159,24 +159,28 @@ def _in_usr(tree: Path) -> bool:
 SOURCES = Path(__file__).parent / "vpi"
 
 
+_BESIDE = {"warm_start": ("warm_tool",)}  # what is built into the same directory
+
+
 @cache  # asked for each grade, and reading the files took 0.3 ms
 def module_directory(name: str, purpose: str, iverilog: Path, version: str) -> Path:
     """The directory that holds NAME.vpi, built if it is not there. ToolMissing where it cannot be built."""
-    source = SOURCES / f"{name}.c"
+    sources = [SOURCES / f"{each}.c" for each in (name, *_BESIDE.get(name, ()))]
     headers = iverilog.parent.parent / "include" / "iverilog"
     try:
         interface = (headers / "vpi_user.h").read_bytes()
     except OSError as error:
         what = f"{headers}/vpi_user.h was not found: it is needed to build the module {purpose}"
         raise ToolMissing("iverilog", what) from error
-    key = hashlib.sha256(source.read_bytes() + interface + version.encode()).hexdigest()[:16]
+    texts = b"".join(source.read_bytes() for source in sources)
+    key = hashlib.sha256(texts + interface + version.encode()).hexdigest()[:16]
     target = home() / f"vpi-{key}"
     if not (target / f"{name}.vpi").exists():
-        _build(source, headers, target)
+        _build(sources, headers, target)
     return target
 
 
-def _build(source: Path, headers: Path, target: Path) -> None:
+def _build(sources: Sequence[Path], headers: Path, target: Path) -> None:
     compiler = shutil.which("cc")
     if compiler is None:
         raise ToolMissing("cc")
@@ -184,14 +188,16 @@ def _build(source: Path, headers: Path, target: Path) -> None:
     with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
         place = Path(scratch) / "done"
         place.mkdir()
-        built = place / f"{source.stem}.vpi"
-        # As Icarus' own iverilog-vpi does it, which has the paths of its installation written in.
-        argv = [compiler, "-O2", "-fPIC", "-shared", f"-I{headers}", "-o", str(built), str(source)]
-        done = subprocess.run(argv, capture_output=True, text=True, check=False)
-        if done.returncode != 0 or not built.exists():
-            raise ToolMissing("cc", f"{compiler} could not build {source.name}: {(done.stdout + done.stderr)[-400:]}")
-        for path in (place, built):
-            path.chmod(0o755)
+        place.chmod(0o755)
+        for source in sources:
+            built = place / f"{source.stem}.vpi"
+            # As Icarus' own iverilog-vpi does it, which has the paths of its installation written in.
+            argv = [compiler, "-O2", "-fPIC", "-shared", f"-I{headers}", "-o", str(built), str(source)]
+            done = subprocess.run(argv, capture_output=True, text=True, check=False)
+            if done.returncode != 0 or not built.exists():
+                said = (done.stdout + done.stderr)[-400:]
+                raise ToolMissing("cc", f"{compiler} could not build {source.name}: {said}")
+            built.chmod(0o755)
         try:
             place.rename(target)
         except OSError:  # another process was faster

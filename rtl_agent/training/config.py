@@ -16,10 +16,10 @@ from rtl_agent.grading.reward import PRESETS as REWARDS
 from rtl_agent.grading.reward import RewardWeights, parse_weights
 from rtl_agent.options import BadOption, NamedOption, check_options, named_options, option
 from rtl_agent.prompts import system_names
-from rtl_agent.training.teacher_options import SAME, TeacherSpec, teacher_rules, teacher_specs
+from rtl_agent.training.curriculum_options import CurriculumConfig, check_curriculum
+from rtl_agent.training.teacher_options import SELF, TeacherSpec, check_teachers, teacher_specs
 
 STUDENT, TEACHER = "rtl-agent/student", "rtl-agent/teacher"
-SELF = "self"  # in place of a teacher's name
 Mode = Literal["distill", "rl", "supervised"]
 LossFn = Literal["importance_sampling", "ppo", "cispo", "dro"]
 IfExists = Literal["delete", "resume", "ask", "raise"]
@@ -129,9 +129,18 @@ class ModelConfig:
     backend: str = option("embedded", "embedded (this machine), tinker (the cloud), or http://host:port", resume=True)
     engine: str = option("", "on this machine: qwen3 or transformers; empty: by the model", resume=True, advanced=True)
     renderer_name: str = option("", "how messages become tokens; empty: by the model's name")
-    load_checkpoint_path: str = option("", "start from these weights: a tinker:// path of a saved checkpoint")
+    load_checkpoint_path: str = option(
+        "", "start from these weights: a tinker:// path of a saved checkpoint, or an adapter's name or folder"
+    )
     lora_rank: int = option(32, "rank of the LoRA adapter; 0 trains all weights (own server only)", at_least=0)
+    train_unembed: bool = option(True, "the adapter covers the output layer too", advanced=True)
     temperature: float = option(1.0, "sampling temperature in training", at_least=0)
+    entropy_topk: int = option(
+        0,
+        "record the student's entropy at each token, from so many of its likeliest ones; 0: not recorded",
+        at_least=0,
+        resume=True,
+    )
 
 
 @dataclass(frozen=True)
@@ -182,7 +191,7 @@ class ObjectiveConfig:
     )
     groups_without_signal: NoSignal = option(
         "keep",
-        "groups whose rewards are all equal: keep, drop, or resample other problems in their place",
+        "groups whose rewards are all equal: keep, drop, or resample other problems in their place, by the curriculum",
         choices=get_args(NoSignal),
         resume=True,
     )
@@ -292,6 +301,7 @@ class Config:
     Args:
         mode: distill, rl or supervised.
         data: which problems are learned from, and which are held out.
+        curriculum: which of them a step draws.
         model: student and teacher, where they run, and how the student is sampled.
         episode: how a problem is asked, and how its answer is read and simulated.
         objective: what the student learns from.
@@ -312,6 +322,7 @@ class Config:
 
     mode: Mode = "distill"
     data: DataConfig = DataConfig()
+    curriculum: CurriculumConfig = CurriculumConfig()
     model: ModelConfig = ModelConfig()
     episode: EpisodeConfig = EpisodeConfig()
     objective: ObjectiveConfig = ObjectiveConfig()
@@ -325,6 +336,12 @@ class Config:
         return self.model.student
 
     @property
+    def starts_from(self) -> str:
+        """The model whose pass rates count before the first step."""
+        path = self.model.load_checkpoint_path
+        return f"{self.student} from {path}" if path else self.student
+
+    @property
     def teacher(self) -> str:
         """ "" in modes without one."""
         return self.model.teacher if self.mode == "distill" else ""
@@ -335,8 +352,9 @@ class Config:
         return teacher_specs(self.model) if self.mode == "distill" and self.model.teacher != SELF else ()
 
     def __post_init__(self) -> None:
-        for group in (self.data, self.model, self.episode, self.objective, self.optim, self.grading, self.eval):
+        for group in (self.data, self.curriculum, self.model, self.episode, self.objective, self.optim, self.grading):
             check_options(group)
+        check_options(self.eval)
         check_options(self.run)
         _check(self)
 
@@ -358,7 +376,8 @@ def _check(config: Config) -> None:
             "num_substeps", config.optim.num_substeps, f"more than the {config.optim.batch_size} groups of a step"
         )
     if config.mode == "distill":
-        _check_teachers(config.model)
+        check_teachers(config.model)
+    check_curriculum(config.curriculum, config.mode)
     if config.mode == "supervised" and config.episode.kind != SINGLE:
         raise BadOption("env", config.episode.kind, "supervised training has single answers only")
     if config.episode.system and config.episode.system not in system_names():
@@ -370,13 +389,6 @@ def _check(config: Config) -> None:
             "the model could read the tests, so every reward is 0 and nothing would be learned; choose spec, own-tests "
             "or feedback (`rtl-agent play --level open` is for finding faults in problems)",
         )
-
-
-def _check_teachers(model: ModelConfig) -> None:
-    names = [spec.name for spec in teacher_specs(model)]
-    teacher_rules(model)
-    if SELF in names and (len(names) > 1 or model.teacher_backend not in ("", SAME)):
-        raise BadOption("teacher_model", model.teacher, "the student teaches itself alone, and on its own server")
 
 
 OPTIONS: tuple[NamedOption, ...] = named_options(Config)

@@ -15,13 +15,15 @@ from typing import Any, TypeVar
 import tinker
 from tinker_cookbook.rl.metrics import compute_post_kl
 
+from rtl_agent.difficulty import PassRates, TriesOf
 from rtl_agent.envs.rollout import Policy, seed_of
-from rtl_agent.problems import Problem
+from rtl_agent.problems import Problem, problem_digest
 from rtl_agent.processes import cpu_seconds
 from rtl_agent.runs import Checkpoint, RunWriter
 from rtl_agent.teachers.scorer import ScoringError
 from rtl_agent.training.advisor import Advisor
 from rtl_agent.training.config import Config
+from rtl_agent.training.curriculum import Curriculum, Outcome, step_line
 from rtl_agent.training.errors import TrainingError
 from rtl_agent.training.evaluate import AFTER, BEFORE, TEACHER, Evaluation, Exam, evaluate
 from rtl_agent.training.interrupt import Interrupted, Stop
@@ -62,6 +64,8 @@ class Loop:
     tested_teacher: EvaluatedTeacher | None = None
     preflight: Preflight | None = None
     exam: Exam | None = None
+    curriculum: Curriculum | None = None
+    pass_rates: PassRates | None = None
     stop: Stop = field(default_factory=Stop)
     done: int = 0  # steps whose weights, metrics and rollouts are there
     _committed: bool = False  # the step under way has asked its optimizer for something: it cannot be dropped
@@ -135,6 +139,7 @@ class Loop:
             self.config.model.temperature,
             seed_of(self.config.run.seed, step),
             clock.during,
+            self.config.model.entropy_topk,
         )
         rate = learning_rate(step, self.total, self.config.optim)
         before = self.tasks.counters()
@@ -169,6 +174,7 @@ class Loop:
         metrics = {
             **episode_metrics(groups),
             **signal_metrics(groups, batches),
+            **self._learn_difficulty(step, groups),
             **policy_metrics(batches, trained),
             **losses,
             **{f"optim/{name}": float(value) for one in optim for name, value in (one.metrics or {}).items()},
@@ -183,6 +189,22 @@ class Loop:
         times = clock.metrics()
         tokens = metrics.get("env/all/total_ac_tokens", 0.0)
         return metrics | times | {"throughput/tokens_per_second": tokens / max(times["time/total"], 1e-9)}
+
+    def _learn_difficulty(self, step: int, groups: Sequence[Group]) -> dict[str, float]:
+        """What the step found of its problems: for all later runs, and for this one's next draws."""
+        if self.pass_rates is not None:
+            found = [
+                TriesOf(problem_digest(group.problem), group.solved, len(group.rollouts) - group.solved)
+                for group in groups
+                if group.rollouts
+            ]
+            self.pass_rates.record(self.config.starts_from, f"{self.run.identity} {step}", step, found)
+        if self.curriculum is None:
+            return {}
+        outcomes = [Outcome(group.problem.id, group.solved, len(group.rollouts)) for group in groups]
+        pools = {problem: standing.pool for problem, standing in self.curriculum.standings.items()}
+        self.run.log_curriculum(step, step_line(outcomes, pools))
+        return self.curriculum.learn(step, outcomes)
 
     def _check_alignment(self, step: int, metrics: dict[str, float]) -> None:
         """A teacher that could be asked about little of what was written teaches something else."""
@@ -272,7 +294,8 @@ class Loop:
     ) -> Evaluation:
         """Every test set, asked of the student or its teacher in the same way; the answers are kept."""
         temperature, seed = self.config.eval.temperature, seed_of(self.config.run.seed, "eval")
-        policy = Policy(client, self.config.episode.max_tokens, temperature, seed)
+        topk = self.config.model.entropy_topk if kind == "eval" else 0  # a teacher's server may not know of it
+        policy = Policy(client, self.config.episode.max_tokens, temperature, seed, entropy_topk=topk)
         found = await evaluate(tasks or self.tasks, policy, self.config.eval.samples)
         episodes = [record for group in found.groups for record in records(group, steps_done)]
         self.run.log_rollouts(steps_done, episodes, kind=kind)

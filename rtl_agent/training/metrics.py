@@ -14,6 +14,7 @@ from rtl_agent.training.objective import Floats, TrainingBatch
 from rtl_agent.training.rollouts import Group, metrics_by_group
 
 NO_SIGNAL, LOST, GROUPS_LOST = "groups/no_signal", "grading/errors", "groups/lost"
+EFFECTIVE = "groups/with_signal"  # how many: the problems of a step that its reward teaches something of
 ALIGNED = "align/content"  # the share of the text that both read which the teacher scored
 UNSCORED = "align/unscored/"
 REWARD, PASS_RATE = "env/all/reward/total", "env/all/pass_rate"
@@ -35,6 +36,7 @@ def signal_metrics(groups: Sequence[Group], batches: Sequence[TrainingBatch]) ->
     advised = sum(batch.advised_tokens for batch in batches)
     found = {
         NO_SIGNAL: same / len(with_rollouts) if with_rollouts else 0.0,
+        EFFECTIVE: float(len(with_rollouts) - same),
         LOST: float(sum(len(group.lost) for group in groups)),
         GROUPS_LOST: float(len(groups) - len(with_rollouts)),
     }

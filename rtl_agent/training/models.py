@@ -8,7 +8,10 @@ from typing import Any
 import tinker
 from tinker_cookbook.completers import StopCondition
 
+from rtl_agent.backends.adapters import SHIPPED_ADAPTERS, find_adapter
+from rtl_agent.backends.adapters import WEIGHTS as ADAPTER_WEIGHTS
 from rtl_agent.backends.connect import Connection
+from rtl_agent.backends.engine.contract import EngineError
 from rtl_agent.byte_vocabulary import ByteVocabulary, NotBytes
 from rtl_agent.envs.dialects.registry import reading_dialect
 from rtl_agent.envs.teacher_view import Thinking as ThinkingSeen
@@ -22,15 +25,16 @@ from rtl_agent.teachers.alignment import align
 from rtl_agent.teachers.known_text import TEXT
 from rtl_agent.teachers.other_tokens import LONGEST_CHUNK, ONE_TO_ONE
 from rtl_agent.training.advisor import Advisor
-from rtl_agent.training.config import SELF, Config
+from rtl_agent.training.config import Config
 from rtl_agent.training.errors import BadConfig
 from rtl_agent.training.privileged import PrivilegedPrompt
 from rtl_agent.training.readers import OtherTokens, Privileged, Reader, Verbatim
 from rtl_agent.training.student import Student
 from rtl_agent.training.tasks import TrainingTasks
+from rtl_agent.training.teacher_options import SELF
 from rtl_agent.training.teachers import OpenTeacher, Teachers, check_known, check_own_models, on_the_students_server
 
-AUTO = "auto"
+AUTO, SAVED = "auto", "tinker://"
 KNOWN_TEXTS = 200  # problems whose references are looked at
 DEFAULT_CONTEXT = 32_768  # of models whose server does not say
 _PROBE = "module arbiter #(parameter WIDTH = 8) (input logic clk); // assign grant_valid <= |req;\n"
@@ -42,8 +46,23 @@ def model_names(config: Config) -> list[str]:
 
 
 def check_embedded_models(config: Config) -> None:
-    """Before a server is started: BadConfig for a model that this machine does not have."""
+    """Before a server is started: BadConfig for a model that this machine does not have, or weights of another one."""
     check_own_models(model_names(config), config.model.engine)
+    path = config.model.load_checkpoint_path
+    try:
+        adapter = find_adapter(path) if path else None
+    except EngineError as error:
+        raise BadConfig(f"load_checkpoint_path={path}: {error}") from error
+    if adapter and adapter.base != config.student:
+        raise BadConfig(
+            f"load_checkpoint_path={path}: this adapter was trained from {adapter.base}, not from {config.student}: "
+            f"set model_name={adapter.base}"
+        )
+    if path and not adapter and not path.startswith(SAVED):
+        raise BadConfig(
+            f"load_checkpoint_path={path}: neither a tinker:// path nor a folder with {ADAPTER_WEIGHTS}"
+            + "".join(f", nor {name}" for name in SHIPPED_ADAPTERS)
+        )
 
 
 async def context_length(connection: Connection, config: Config) -> int:
@@ -60,13 +79,21 @@ async def open_student(connection: Connection, config: Config, checkpoint: Check
     service = connection.service
     if checkpoint and checkpoint.state_path:
         client = await service.create_training_client_from_state_with_optimizer_async(checkpoint.state_path)
-    elif config.model.load_checkpoint_path:
-        client = await service.create_training_client_from_state_async(config.model.load_checkpoint_path)
+    elif path := _start_weights(connection, config):
+        client = await service.create_training_client_from_state_async(path)
     else:
+        given = config.model
         client = await service.create_lora_training_client_async(
-            config.student, rank=config.model.lora_rank, seed=config.run.seed
+            given.student, rank=given.lora_rank, seed=config.run.seed, train_unembed=given.train_unembed
         )
     return Student(client, config.objective.loss_fn, config.optim.grad_clip_norm)
+
+
+def _start_weights(connection: Connection, config: Config) -> str:
+    """The tinker:// path of what training begins with; "" for the model itself."""
+    path = config.model.load_checkpoint_path
+    adapter = find_adapter(path) if path else None
+    return connection.adopt(adapter) if adapter else path
 
 
 AdvisorOf = Callable[[Problem], Advisor | None]
@@ -156,7 +183,7 @@ def _same_tokens(client: tinker.SamplingClient, name: str, topk: int) -> Teacher
 
 
 async def _client_at_start(connection: Connection, config: Config) -> tinker.SamplingClient:
-    if path := config.model.load_checkpoint_path:
+    if path := _start_weights(connection, config):
         return await connection.service.create_sampling_client_async(model_path=path)
     return await connection.service.create_sampling_client_async(base_model=config.student)
 

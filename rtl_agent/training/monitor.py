@@ -23,6 +23,9 @@ SHOWN = (
     ("pass", "env/all/pass_rate", ".0%"),
     ("KL", "teacher_kl", ".3f"),
     ("entropy", "optim/entropy", ".2f"),
+    ("with signal", "groups/with_signal", ".0f"),
+    ("newly solved", "curriculum/newly_solved", ".0f"),
+    ("hard pool", "curriculum/hard", ".0%"),
     ("held-out pass", "test/env/all/pass_rate", ".0%"),
     ("tokens/s", "throughput/tokens_per_second", ".0f"),
 )

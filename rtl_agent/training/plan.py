@@ -12,9 +12,10 @@ from pathlib import Path
 
 from rtl_agent.options import NamedOption
 from rtl_agent.sandbox import DEFAULT_SANDBOX, sandbox_name
-from rtl_agent.training.config import MODES, SELF, Config, Mode, options_for
+from rtl_agent.training.config import MODES, Config, Mode, options_for
 from rtl_agent.training.parse import COMMAND_LINE, EARLIER_START, Choice
 from rtl_agent.training.presets import PRESETS
+from rtl_agent.training.teacher_options import SELF
 
 HELP_COLUMN = 34
 PROSE_WIDTH = 80  # where there is no terminal to ask

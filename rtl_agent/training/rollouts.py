@@ -58,6 +58,11 @@ class Group:
         return len(set(self.rewards)) > 1
 
     @property
+    def solved(self) -> int:
+        """Answers that passed."""
+        return sum(rollout.episode.passed for rollout in self.rollouts)
+
+    @property
     def advised(self) -> bool:
         return any(rollout.advice for rollout in self.rollouts)
 

@@ -11,15 +11,17 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import tinker
 from rich.console import Console
 
+from rtl_agent.audit.overlap import warning as overlap_warning
 from rtl_agent.backends.connect import EMBEDDED, CannotConnect, connect, while_alive
 from rtl_agent.backends.server.embedded import ServerDied
+from rtl_agent.difficulty import PassRates, default_pass_rates_path, difficulties
 from rtl_agent.envs.dialects.registry import UnknownDialect
 from rtl_agent.envs.env import live_grader
 from rtl_agent.envs.renderers import UnknownRenderer, default_renderer, warnings_for
@@ -32,6 +34,7 @@ from rtl_agent.teachers.patience import ServerGone
 from rtl_agent.teachers.scorer import ScoringError, Unreachable
 from rtl_agent.toolchain import find_toolchain
 from rtl_agent.training.config import FIXED, Config, to_json
+from rtl_agent.training.curriculum import Curriculum, outcomes_of, start_record
 from rtl_agent.training.errors import BackendGone, BadConfig, LossNotFinite, TrainingError
 from rtl_agent.training.evaluate import Exam, held_out
 from rtl_agent.training.interrupt import Interrupted, Stop, listening
@@ -171,6 +174,8 @@ async def _train(config: Config, path: Path, console: Console, stop: Stop) -> Tr
     for text in (*warnings(config), *warnings_for(config.student, renderer, config.episode.max_tokens), *of_tools):
         console.print(f"warning: {text}", style="yellow", highlight=False, markup=False, soft_wrap=True)
     sets, for_exam = problem_sets(config), exam_sets(config)
+    if text := overlap_warning(sets.train, [one for problems in sets.tests.values() for one in problems]):
+        console.print(f"warning: {text}", style="yellow", highlight=False, markup=False, soft_wrap=True)
     async with AsyncExitStack() as stack:
         # A wrong name, a wrong key or a silent host is found before anything is written.
         if config.model.backend != EMBEDDED:
@@ -214,6 +219,9 @@ async def _train(config: Config, path: Path, console: Console, stop: Stop) -> Tr
         total = config.optim.max_steps or len(tasks.sampler)
         first, checkpoint = first_step(run)
         ensure_steps(total, first)
+        pass_rates = stack.enter_context(PassRates(default_pass_rates_path()))
+        curriculum = _curriculum(config, tasks, run, pass_rates)
+        tasks = replace(tasks, sampler=curriculum or tasks.sampler)
         console.print(_headline(tasks, total, first), highlight=False, markup=False, soft_wrap=True)
         teachers = await open_teachers(config, connection, elsewhere)
         if teachers:
@@ -238,6 +246,8 @@ async def _train(config: Config, path: Path, console: Console, stop: Stop) -> Tr
             tested_teacher=evaluated_teacher(config, teachers),
             preflight=Preflight(config, tasks, teachers, run.path, say) if teachers else None,
             exam=Exam(config, tasks, for_exam, run.path) if for_exam else None,
+            curriculum=curriculum,
+            pass_rates=pass_rates,
             stop=stop,
         )
         begun.keep = True
@@ -249,6 +259,23 @@ async def _train(config: Config, path: Path, console: Console, stop: Stop) -> Tr
             kept = f"Resume at step {last.step + 1} with:" if last else "There is no checkpoint yet; begin again with:"
             raise Interrupted(f"stopped after {loop.done} of {total} steps. {kept} {resume_command(path)}") from None
         return TrainResult(run.path, total, first)
+
+
+def _curriculum(config: Config, tasks: TrainingTasks, run: RunWriter, pass_rates: PassRates) -> Curriculum | None:
+    """As it stands before the run's next step; what other runs have found meanwhile does not count."""
+    options, sampler = config.curriculum, tasks.sampler
+    if options.kind == "none":
+        return None
+    model = config.starts_from
+    start = run.curriculum_start(
+        lambda: start_record(model, *difficulties(sampler.problems, pass_rates, model=model, untrained=True))
+    )
+    found = Curriculum.begin(
+        options, sampler.problems, sampler.batch_size, config.run.seed, length=len(sampler), start=start
+    )
+    for line in run.curriculum_lines:
+        found.learn(line["step"], outcomes_of(line))
+    return found
 
 
 def _sayer(console: Console) -> Callable[[str], None]:

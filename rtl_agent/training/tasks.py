@@ -1,6 +1,5 @@
 """The problems of a run: which it learns from, which it is tested on, their order, and the environments over them."""
 
-import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -23,6 +22,7 @@ from rtl_agent.problems import (
 from rtl_agent.problems.sources import GENERATED, TEST_SEED, WORKSPACES, emphasised_families, matches
 from rtl_agent.registry import did_you_mean
 from rtl_agent.training.config import Config
+from rtl_agent.training.curriculum import Curriculum
 from rtl_agent.training.errors import BadConfig
 
 TEST, NEW = "test", "new"  # prefixes of metrics: problems of the held-out side, and families never trained on
@@ -171,7 +171,7 @@ def asked_as(template: ProblemGroupBuilder, model: str, renderer_name: str) -> P
 class TrainingTasks:
     """Problems to learn from and sets of them to be tested on, and how they are asked."""
 
-    sampler: TaskSampler
+    sampler: TaskSampler | Curriculum
     tests: Mapping[str, tuple[Problem, ...]]
     template: ProblemGroupBuilder
     grader: Grader
@@ -186,11 +186,8 @@ class TrainingTasks:
         return self.sampler.batch(step)
 
     def spare(self, step: int) -> Sequence[Problem]:
-        """Other problems for a step, in an order of its own: at most as many as the step has already."""
-        taken = {problem.id for problem in self.batch(step)}
-        others = [problem for problem in self.sampler.problems if problem.id not in taken]
-        random.Random(f"{self.sampler.seed}/{step}/spare").shuffle(others)
-        return others[: self.sampler.batch_size]
+        """Other problems for a step, in the place of groups without signal."""
+        return self.sampler.spare(step)
 
     def builder(self, problem: Problem, count: int) -> ProblemGroupBuilder:
         return replace(self.template, problem=problem, group_size=count)

@@ -18,6 +18,7 @@ from rtl_agent.problems import Problem
 from rtl_agent.registry import did_you_mean
 
 SAME = "same"  # the student's server
+SELF = "self"  # in place of a teacher's name
 OPENAI = "openai"
 _BACKENDS = "same, embedded, tinker, http://host:port (Tinker's API) or openai:http://host:port/v1"
 
@@ -136,3 +137,11 @@ def _each(option: str, text: str, names: Sequence[str]) -> list[str]:
     if len(given) != len(names):
         raise BadOption(option, text, f"{len(given)} values for {len(names)} teachers: give one, or one for each")
     return given
+
+
+def check_teachers(model: TeacherFields) -> None:
+    """BadOption where names, servers and rules do not go together."""
+    names = [spec.name for spec in teacher_specs(model)]
+    teacher_rules(model)
+    if SELF in names and (len(names) > 1 or model.teacher_backend not in ("", SAME)):
+        raise BadOption("teacher_model", model.teacher, "the student teaches itself alone, and on its own server")

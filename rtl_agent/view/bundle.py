@@ -4,7 +4,8 @@
     OUT/data/runs.js                           the list
     OUT/data/runs/ID.js, ID/index.js           a run, and its table
     OUT/data/runs/ID/packs.js                  the first rollout and the first group of each pack
-    OUT/data/runs/ID/pack-0.js                 rollouts, and groups, a megabyte or two of them
+    OUT/data/runs/ID/pack-0.js                 rollouts with their waves, and groups, a megabyte or two of them
+    OUT/data/runs/ID/waves/N-0-candidate.vcd   of each test whose waves were made before
 
 Each script calls `rtlAgentData` with a path and a text of JSON, which the page parses when it is wanted.
 """
@@ -20,10 +21,12 @@ from typing import Any
 
 from rtl_agent import __version__
 from rtl_agent.runs import RunError
+from rtl_agent.runs.episode import Episode
 from rtl_agent.view.data import Library, as_json
-from rtl_agent.view.rollout import group
+from rtl_agent.view.rollout import Context, group
 from rtl_agent.view.rows import NotThere
 from rtl_agent.view.server import STATIC, static_file
+from rtl_agent.view.waves import WaveService
 
 MARKER = "rtl-agent-bundle.json"
 PACK_BYTES = 2 << 20
@@ -48,6 +51,7 @@ class Bundle:
     files: int = 0
     size: int = 0
     rollouts: int = 0
+    waves: int = 0  # tests that have them
 
     def script(self, path: str, *values: tuple[str, bytes]) -> int:
         """A script that hands over these values, by what the page calls them."""
@@ -63,8 +67,13 @@ class Bundle:
         return len(data)
 
 
-def write_bundle(library: Library, out: Path, told: Callable[[], None] = lambda: None) -> Bundle:
-    """Written beside, and put in its place when it is whole; an older bundle there is replaced."""
+def write_bundle(
+    library: Library, out: Path, told: Callable[[], None] = lambda: None, waves: WaveService | None = None
+) -> Bundle:
+    """Written beside, and put in its place when it is whole; an older bundle there is replaced.
+
+    Nothing is simulated for it: of waves it gets those that were looked at before.
+    """
     out = Path(os.path.abspath(out))  # noqa: PTH100  a link is not followed: it would be replaced by a folder
     _check(out)
     beside = out.with_name(f".{out.name}.new")
@@ -77,7 +86,7 @@ def write_bundle(library: Library, out: Path, told: Callable[[], None] = lambda:
         (beside / MARKER).write_text(json.dumps({"version": __version__}) + "\n")
         bundle = Bundle(beside)
         try:
-            _fill(bundle, library, told)
+            _fill(bundle, library, waves or WaveService(library.problem), told)
             _put(beside, out)
         except BaseException:
             shutil.rmtree(beside, ignore_errors=True)
@@ -104,13 +113,13 @@ def _put(beside: Path, out: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def _fill(bundle: Bundle, library: Library, told: Callable[[], None]) -> None:
+def _fill(bundle: Bundle, library: Library, waves: WaveService, told: Callable[[], None]) -> None:
     for name in STATIC:
         data = static_file(name)
         bundle.file(name, _as_bundle(data.decode()).encode() if name == "index.html" else data)
     for name in library.places():
         try:
-            _run(bundle, library, name, told)
+            _run(bundle, library, name, waves, told)
         except (NotThere, RunError):  # removed meanwhile; the list does not name it then
             continue
     bundle.script("runs", ("runs", as_json(library.answer("runs", {}))))
@@ -122,7 +131,7 @@ def _as_bundle(page: str) -> str:
     return page.replace(MODE, f"{policy}\n{MODE.replace('served', 'bundle')}")
 
 
-def _run(bundle: Bundle, library: Library, name: str, told: Callable[[], None]) -> None:
+def _run(bundle: Bundle, library: Library, name: str, waves: WaveService, told: Callable[[], None]) -> None:
     """As the run is at this moment, if it is still being written."""
     run, of = f"runs/{name}", library.opened(name)
     about, index = library.answer(run, {}), of.table.columns()
@@ -151,7 +160,10 @@ def _run(bundle: Bundle, library: Library, name: str, told: Callable[[], None]) 
         if not pack:
             first_rows.append(row)
             first_groups.append(next_group)
-        add(f"{run}/rollouts/{row}", partial(library.rollout, of, row, SECONDS_FOR_A_PROBLEM))
+        kept = _waves(bundle, run, of, row, waves)
+        add(f"{run}/rollouts/{row}", partial(_rollout, library, of, row, [one["test"] for one in kept]))
+        if kept:
+            add(f"{run}/rollouts/{row}/waves", partial(dict, tests=kept))
         if of.table.group_numbers[row] == next_group:  # the first of its group
             add(f"{run}/groups/{next_group}", partial(group, of, next_group))
             next_group += 1
@@ -163,6 +175,28 @@ def _run(bundle: Bundle, library: Library, name: str, told: Callable[[], None]) 
     bundle.script(f"{run}/packs", (f"{run}/packs", as_json({"rollouts": first_rows, "groups": first_groups})))
     bundle.script(f"{run}/index", (f"{run}/index", as_json(index)))
     bundle.script(run, (run, as_json({**about, "running": False, "generation": index["generation"]})))
+
+
+def _rollout(library: Library, of: Context, row: int, waves: list[str]) -> Mapping[str, Any]:
+    shown = library.rollout(of, row, SECONDS_FOR_A_PROBLEM)
+    return {**shown, "waves": waves} if waves else shown
+
+
+def _waves(bundle: Bundle, run: str, of: Context, row: int, waves: WaveService) -> list[dict[str, Any]]:
+    """Those of a rollout that were made before, their files written; names of tests are no names of files."""
+    kept: list[dict[str, Any]] = []
+    try:
+        episode = Episode.from_json(of.rows.record(of.table, row, numbers=False))
+    except NotThere:
+        return kept
+    for test, shown, files in waves.kept(episode):
+        for which, path in files.items():
+            file = f"{run}/waves/{row}-{len(kept)}-{which}.vcd"
+            bundle.file(f"data/{file}", path.read_bytes())
+            shown[which]["file"] = file
+        kept.append({"test": test, **shown})
+        bundle.waves += 1
+    return kept
 
 
 def _quoted(text: bytes) -> bytes:

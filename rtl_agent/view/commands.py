@@ -26,6 +26,9 @@ def commands(
         source = None
     if source is not None and (episode.text or episode.files):
         found.append(_grade(file, row, episode, source, config))
+        if failed := _failed_test(episode):
+            about = "only its first failed test, with what the tools print"
+            found.append(_grade(file, row, episode, source, config, about, ["-k", failed, "-v"]))
     if source is not None:
         found.append(_play(place, episode, source, config))
     if place.is_dir():
@@ -34,7 +37,15 @@ def commands(
     return [one for one in found if one is not None]
 
 
-def _grade(file: Path, row: RolloutRow, episode: Episode, source: str, config: Mapping[str, Any]) -> Command | None:
+def _grade(
+    file: Path,
+    row: RolloutRow,
+    episode: Episode,
+    source: str,
+    config: Mapping[str, Any],
+    about: str = "grade this answer again: the same text gets the same seed, and so the same grade",
+    more: Sequence[str] = (),
+) -> Command | None:
     """An answer is a text, which is read as it was then; an agent's files are graded as they are."""
     answer = ["rtl-agent", "runs", "answer", _path(file), str(row.line + 1)]
     rules = _rules(episode, config)
@@ -43,12 +54,19 @@ def _grade(file: Path, row: RolloutRow, episode: Episode, source: str, config: M
         grade.append(f"--reward={reward}")
     if (timeout := _number(rules.get("timeout_seconds"))) and timeout != USUAL_TIMEOUT:
         grade.append(f"--timeout={timeout:g}")
-    about = "grade this answer again: the same text gets the same seed, and so the same grade"
     if episode.files:
-        return _command(about, answer, " > answer.jsonl && ", [*grade, "--response=answer.jsonl"])
+        return _command(about, answer, " > answer.jsonl && ", [*grade, *more, "--response=answer.jsonl"])
     if (extraction := _text(rules.get("extraction"))) and extraction != DEFAULT_EXTRACTION:
         grade.append(f"--extraction={extraction}")
-    return _command(about, answer, " | ", [*grade, "--response=-"])
+    return _command(about, answer, " | ", [*grade, *more, "--response=-"])
+
+
+def _failed_test(episode: Episode) -> str:
+    """The first one of cocotb's that failed: an item of pytest holds several."""
+    failed = [test for test in (episode.grade.tests if episode.grade else ()) if test.passed is False]
+    inside = [test.name for test in failed if test.item]
+    name = next(iter([*inside, *(test.name for test in failed)]), "")
+    return "" if name.startswith("-") else name
 
 
 def _play(place: Path, episode: Episode, source: str, config: Mapping[str, Any]) -> Command | None:

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from rtl_agent.grading import TestResult
 from rtl_agent.problems import Problem
 from rtl_agent.runs.episode import Episode, EpisodeTurn
 from rtl_agent.runs.files import RunError, read_lines
@@ -77,7 +78,7 @@ def group(of: Context, number: int) -> dict[str, Any]:
         raise NotThere(f"group {number}")
     rows = of.table.groups[number][:MOST_IN_GROUP]
     episodes = [Episode.from_json(of.rows.record(of.table, row, numbers=False)) for row in rows]
-    results = [{test.name: test.passed for test in (one.grade.tests if one.grade else ())} for one in episodes]
+    results = [_verdicts(one.grade.tests if one.grade else ()) for one in episodes]
     names = list(dict.fromkeys(name for one in results for name in one))[:MOST_ITEMS]
     shown = {
         "group": number,
@@ -90,6 +91,15 @@ def group(of: Context, number: int) -> dict[str, Any]:
     }
     bounded: dict[str, Any] = Room().bounded(shown)
     return bounded
+
+
+def _verdicts(tests: Sequence[TestResult]) -> dict[str, bool | None]:
+    """By name. A test that ran with several parameters has passed if it did with all of them."""
+    found: dict[str, bool | None] = {}
+    for test in tests:
+        before = found.get(test.name, True)
+        found[test.name] = False if False in (before, test.passed) else None if None in (before, test.passed) else True
+    return found
 
 
 def files_of(episode: Episode) -> dict[str, str]:

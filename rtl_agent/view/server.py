@@ -201,7 +201,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(200, body, "application/octet-stream", attachment)
         else:
             address = f"runs/{name}/rollouts/{number}/waves"
-            self._send(200, as_json(self.server.waves.answer(asked, test, which, address)), "application/json")
+            start = "kept" not in query
+            waves = self.server.waves.answer(asked, test, which, address, start=start)
+            self._send(200, as_json(waves), "application/json")
 
     def _is_wanted(self) -> bool:
         """Whether the browser still waits: it goes away when somebody types on."""

@@ -6,7 +6,8 @@ import json
 import re
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from rtl_agent.waves.simulate import NoWaves, WaveSimulator
 from rtl_agent.waves.store import WaveStore
 from rtl_agent.waves.vcd import VcdError
 
-FORMAT = 1  # raise it when waves that were kept before are read otherwise
+FORMAT = 2  # raise it when waves that were kept before are read otherwise
 TIMEOUT_SECONDS = 120.0  # of a service, as for a grade
 _REMEMBERED_SECONDS = 20.0  # a failure, so that asking again does not simulate again at once
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
@@ -55,20 +56,30 @@ class WaveService:
         self._tools: tuple[Sandbox, Toolchain] | None = None
 
     def answer(self, asked: Asked, name: str, which: str, address: str, *, start: bool = True) -> dict[str, Any]:
-        """The page's `Waves` of one test. `address` is that of the rollout's waves; without `start` only what is kept
-        is given: a static copy simulates nothing."""
+        """The page's `Waves` of one test. `address` is that of the rollout's waves; without `start` only waves that
+        were made before are given."""
         try:
             folder = self._folder(asked, name, start=start)
         except NoWaves as refused:
             return {"status": "error", "message": str(refused)}
         if isinstance(folder, str):
             return {"status": "waiting", "message": folder}
-        found = json.loads((folder / WAVES).read_bytes())
-        waves = found.get(which)
+        waves = _read(folder).get(which)
         if waves is None:
             return {"status": "error", "message": "There are no waves of a reference."}
-        file = f"{address}/file?{urlencode({'test': name, 'of': which})}"
-        return {**waves, "reference": found["reference"] is not None, "file": file}
+        return {**waves, "file": f"{address}/file?{urlencode({'test': name, 'of': which})}"}
+
+    def kept(self, episode: Episode) -> Iterator[tuple[str, dict[str, dict[str, Any]], dict[str, Path]]]:
+        """Every test whose waves were made before: its name, the page's `Waves` and the VCD of each of the two."""
+        if episode.grade is None or self._store.empty:
+            return
+        key = _keys(episode, episode.grade)
+        for name in dict.fromkeys(test.name for test in episode.grade.tests):
+            if (folder := self._store.get(key(name))) is None:
+                continue
+            with suppress(OSError, ValueError):  # another process has made room meanwhile
+                waves = _read(folder)
+                yield name, waves, {which: folder / _FILES[which] for which in waves}
 
     def file(self, asked: Asked, name: str, which: str) -> tuple[str, bytes]:
         """A name that is safe to save under, and the VCD. NoWaves where it was not made."""
@@ -84,7 +95,7 @@ class WaveService:
         grade = asked.episode.grade
         if grade is None:
             raise NoWaves("This rollout was not graded, so there is nothing to simulate again.")
-        key = _key(asked.episode, grade, name)
+        key = _keys(asked.episode, grade)(name)
         if (folder := self._store.get(key)) is not None:
             return folder
         if not start:
@@ -166,8 +177,23 @@ def _unlike(problem: Problem, submission: Submission, grade: Grade, toolchain: T
     return [*notes, *(warning for warning in [fallback_warning(tools)] if warning)]
 
 
-def _key(episode: Episode, grade: Grade, name: str) -> str:
-    content = [FORMAT, grading_version(), episode.problem_id, episode.text, sorted(episode.files.items()), name]
+def _read(folder: Path) -> dict[str, dict[str, Any]]:
+    """Of the candidate, and of the reference where there is one."""
+    found = json.loads((folder / WAVES).read_bytes())
+    has_reference = found["reference"] is not None
+    return {which: {**found[which], "reference": has_reference} for which in _FILES if found[which] is not None}
+
+
+def _keys(episode: Episode, grade: Grade) -> Callable[[str], str]:
+    """The key of each test: by all that its simulation depends on, and by how the grade ended."""
+    content = [FORMAT, grading_version(), episode.problem_id, episode.text, sorted(episode.files.items())]
     ended = [[test.name, test.item, test.passed, test.time_ns] for test in grade.tests]
     text = json.dumps([*content, grade.seed, ended, sorted(grade.tools.items())])
-    return hashlib.sha256(text.encode("ascii")).hexdigest()[:32]
+    graded = hashlib.sha256(text.encode("ascii"))
+
+    def key(name: str) -> str:
+        of_test = graded.copy()
+        of_test.update(json.dumps(name).encode("ascii"))
+        return of_test.hexdigest()[:32]
+
+    return key

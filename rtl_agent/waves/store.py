@@ -19,6 +19,10 @@ class WaveStore:
         self.path = path or default_cache_path().with_name("waves")
         self._most_bytes = most_bytes
 
+    @property
+    def empty(self) -> bool:
+        return not self.path.is_dir() or not any(self.path.iterdir())
+
     def get(self, key: str) -> Path | None:
         folder = self.path / key
         if not (folder / WAVES).is_file():

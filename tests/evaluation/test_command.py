@@ -169,3 +169,34 @@ def test_killed_at_any_moment_it_goes_on(rtl_agent: RunCommand, server: Scripted
     lines = [json.loads(line) for line in (tmp_path / "result.jsonl").read_text().splitlines()]
     keys = [line["episode"]["problem_id"] for line in lines[1:]]
     assert len(keys) == len(set(keys)) == 4
+
+
+def test_several_sets_are_one_table_and_two_models_are_compared_on_the_same_problems(
+    rtl_agent: RunCommand, server: Scripted, gates: Path, tmp_path: Path
+) -> None:
+    """The first model is right, the second one wrong, on two sets of which the second is half of the first."""
+    half = tmp_path / "half.jsonl"
+    half.write_text("".join(gates.read_text().splitlines(keepends=True)[:2]))
+    end = ("--base-url", server.url, "--api-key-env", "A_KEY")
+    both = rtl_agent("eval", str(gates), str(half), "--model", "good", *end)
+    assert both.returncode == 0, both.stderr
+    (row,) = (line for line in both.stdout.splitlines() if line.startswith("half.jsonl"))
+    assert "100.0%" in row
+    refused = rtl_agent("eval", str(gates), str(half), "--model", "good", *end, "--out", "x.json")
+    assert refused.returncode == 2
+    server.answer = lambda body: wrong(body)
+    assert rtl_agent("eval", str(gates), "--model", "bad", *end, "--out", "bad.json").returncode == 0
+    good, of_half = sorted(map(str, (tmp_path / "evals").glob("good-*.json")))
+    told = rtl_agent("evals", "compare", "bad.json", good)
+    assert told.returncode == 0, told.stderr
+    assert "b - a: +100.0 points" in told.stdout
+    assert "McNemar's exact test: p = 0.125" in told.stdout
+    unlike = rtl_agent("evals", "compare", "bad.json", of_half)
+    assert unlike.returncode == 2
+    assert "--common" in unlike.stderr
+    assert rtl_agent("evals", "compare", "bad.json", of_half, "--common").returncode == 0
+    shown = rtl_agent("evals", "export", "bad.json", good)
+    assert len(json.loads(shown.stdout)["results"]) == 2
+    listed = rtl_agent("evals", "table", "bad.json", good).stdout
+    assert "bad" in listed
+    assert "100.0%" in listed

@@ -48,7 +48,7 @@ def design(problem: Problem, change: str = "") -> dict[str, str]:
     return {path: text.replace("endmodule", f"{change}\nendmodule") for path, text in problem.reference.items()}
 
 
-@pytest.mark.parametrize("program", ["rtl_agent_warm.py", "warm_start"])
+@pytest.mark.parametrize("program", ["rtl_agent_warm.py", "warm_start", "ivl/ivl", "ivl/ivlpp"])
 async def test_a_warm_process_that_died_is_replaced(program: str, bundled: dict[str, Problem]) -> None:
     problem = bundled[ARBITER]
     async with Grader(jobs=1, path=SimulationMode.FAST) as grader:

@@ -52,3 +52,23 @@ def test_a_fork_allocates_beside_what_stays_and_not_in_its_gaps() -> None:
 
 def test_a_file_is_named_where_its_name_is_a_word_of_its_own() -> None:
     assert json.loads(probe(NAMED)) == []
+
+
+LINGERING = """
+import _thread, os, time
+import rtl_agent_warm_places
+
+start = _thread.start_new_thread
+_thread.start_new_thread = lambda work, words: start(lambda: (work(*words), time.sleep(0.2)), ())
+number = rtl_agent_warm_places._next_pid()
+try:
+    os.kill(number, 0)
+    print("is there")
+except ProcessLookupError:
+    print("is gone")
+"""
+
+
+def test_a_number_that_was_asked_for_is_nobodys_any_more() -> None:
+    """A thread can be killed by its number, which kills its whole process: the warm one looked for a job's with it."""
+    assert probe(LINGERING) == "is gone\n"

@@ -19,6 +19,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 ELSEWHERE = (
     "grading/probe",
     "grading/interface/worker.py",
+    "audit/inside",
     "problems/generate/harness",
     "problems/template",
     "launcher",

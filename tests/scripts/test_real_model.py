@@ -2,8 +2,10 @@
 
 import importlib.util
 import json
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -94,12 +96,27 @@ def test_a_short_try_leaves_the_documents_alone(jobs: ModuleType, tmp_path: Path
 
 def test_a_stopped_job_ends_in_order(jobs: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A real process: it is interrupted as Ctrl-C would, and has time to save."""
-    saved = tmp_path / "saved"
-    code = f"import time\ntry:\n  time.sleep(60)\nexcept KeyboardInterrupt:\n  open({str(saved)!r}, 'w').close()"
+    ready, saved = tmp_path / "ready", tmp_path / "saved"
+    code = (
+        f"import time\ntry:\n  open({str(ready)!r}, 'w').close()\n  time.sleep(60)\n"
+        f"except KeyboardInterrupt:\n  open({str(saved)!r}, 'w').close()"
+    )
     start = subprocess.Popen
-    monkeypatch.setattr(jobs.subprocess, "Popen", lambda words: start([sys.executable, "-c", code]))
-    job = jobs.Job("train-self", ("train",), tmp_path / "result.json")
-    assert jobs.run(job, jobs.time.monotonic() + 1) is False
+
+    def started(words: list[str]) -> "subprocess.Popen[bytes]":
+        process = start([sys.executable, "-c", code])
+        while not ready.exists():
+            time.sleep(0.01)
+        return process
+
+    monkeypatch.setattr(jobs.subprocess, "Popen", started)
+    # As where it was started in the background of a script: such a process ignores Ctrl-C, and so would its children.
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        job = jobs.Job("train-self", ("train",), tmp_path / "result.json")
+        assert jobs.run(job, jobs.time.monotonic() + 0.1) is False
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert saved.exists()
 
 

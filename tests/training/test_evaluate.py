@@ -23,7 +23,7 @@ def test_the_teacher_answers_the_held_out_problems_once(run_in: RunIn) -> None:
     answered = (path / "rollouts" / "teacher_000000.jsonl").stat().st_mtime_ns
     run_in("distill", *words, "max_steps=2", "behavior_if_log_dir_exists=resume")
     assert read_run(path).series(LEVEL) == [(0, 0.0)]
-    assert [file.stat().st_mtime_ns for file in path.glob("rollouts/teacher_*")] == [answered]
+    assert [file.stat().st_mtime_ns for file in path.glob("rollouts/teacher_*.jsonl")] == [answered]
 
 
 def test_a_level_that_is_asked_for_late_is_measured_at_the_next_evaluation(run_in: RunIn) -> None:

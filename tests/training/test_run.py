@@ -52,6 +52,8 @@ def test_every_episode_is_kept_with_its_tokens_and_the_teachers_view(run_in: Run
         assert len(one["sampled_logprobs"]) == len(one["teacher_logprobs"]) == len(one["reverse_kl"]) == count > 0
         pairs = zip(one["sampled_logprobs"], one["teacher_logprobs"], strict=True)
         assert one["reverse_kl"] == pytest.approx([mine - theirs for mine, theirs in pairs])
+        assert len(one["entropy"]) == count
+        assert all(0 <= entropy < 10 for entropy in one["entropy"])
         assert one["grade"]["outcome"] in ("passed", "failed", "invalid")
         assert one["messages"][-1]["role"] == "user"
     assert record.config["teacher"] == "rtl-agent/teacher"

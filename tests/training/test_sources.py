@@ -42,6 +42,17 @@ def test_families_can_be_chosen() -> None:
         problem_sets(parse("rl", [*GENERATED, "problems=cpu"]))
 
 
+def test_longer_families_are_drawn_where_they_are_named_in_full() -> None:
+    usual = problem_sets(parse("rl", [*GENERATED, "problems=*"]))
+    assert usual.train == problem_sets(parse("rl", GENERATED)).train
+    mixed = ["problems=generated_*,long_alu,generated_long_mux", "emphasis=long_alu*4", "generated_problems=34"]
+    sets = problem_sets(parse("rl", [*GENERATED, *mixed]))
+    counted = Counter(problem.family for problem in sets.train)
+    assert (counted["generated_long_alu"], counted["generated_long_mux"], counted["generated_alu"]) == (8, 2, 2)
+    held_out = {problem.id for problem in sets.tests["test"]}
+    assert held_out.isdisjoint(problem.id for problem in sets.train)
+
+
 def test_some_families_can_be_learned_from_more_often_and_are_tested_on_as_ever() -> None:
     sets = problem_sets(parse("rl", [*GENERATED, "problems=mux,gray", "emphasis=mux*3"]))
     counted = Counter(problem.family for problem in sets.train)

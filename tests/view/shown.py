@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from playwright.sync_api import Browser, ConsoleMessage, Dialog, Error, Locator, Page, Request, expect
 
@@ -67,16 +67,25 @@ def viewer(library: Library) -> Iterator[str]:
 
 @contextmanager
 def shown(
-    browser: Browser, url: str, theme: Theme = "light", size: tuple[int, int] = WIDE, *, simulated: bool = False
+    browser: Browser,
+    url: str,
+    theme: Theme = "light",
+    size: tuple[int, int] = WIDE,
+    *,
+    simulated: bool = False,
+    beside: str = "",
 ) -> Iterator[Shown]:
-    """A tab with a profile of its own. At the end nothing may have gone wrong in it."""
+    """A tab with a profile of its own. At the end nothing may have gone wrong in it.
+
+    `beside` is where it may ask for files, if that is not below `url`.
+    """
     context = browser.new_context(
         viewport={"width": size[0], "height": size[1]}, color_scheme=theme, has_touch=size == PHONE
     )
     context.set_default_timeout(PATIENCE)
     context.add_init_script(WATCH)
     if not simulated:  # which takes seconds and needs the tools
-        context.route("**/waves?*", lambda route: route.fulfill(json=waves("of=reference" in route.request.url)))
+        context.route("**/waves?*", lambda route: route.fulfill(json=_waves(route.request.url)))
     tab = Shown(context.new_page(), url)
 
     def said(message: ConsoleMessage) -> None:
@@ -90,7 +99,7 @@ def shown(
         dialog.dismiss()
 
     def fetched(request: Request) -> None:
-        if not request.url.startswith((url, "data:")):
+        if not request.url.startswith((url, beside or url, "data:")):
             tab.faults.append(f"request: {request.url}")
 
     def failed(error: Error) -> None:
@@ -104,6 +113,12 @@ def shown(
         assert tab.faults == []
     finally:
         context.close()
+
+
+def _waves(url: str) -> dict[str, Any]:
+    if "kept=" in url:
+        return {"status": "error", "message": "not made yet"}
+    return waves(reference="of=reference" in url)
 
 
 def evaluation(path: Path, lines: str) -> Path:

@@ -11,13 +11,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import Browser, expect
 from typer.testing import CliRunner
 
 from rtl_agent.cli.main import app
 from rtl_agent.view import BundleError, Library, write_bundle
 from rtl_agent.view import bundle as bundling
 from rtl_agent.view.data import as_json
+from rtl_agent.view.waves import WaveService, _keys
+from rtl_agent.waves.job import WAVES
+from rtl_agent.waves.store import WaveStore
 from tests.report.example_run import write_run
+from tests.view.filled import waves
+from tests.view.shown import shown
 
 CALL = re.compile(rb"rtlAgentData\('((?:[^'\\]|\\.)*)','((?:[^'\\]|\\.)*)'\);\n")
 
@@ -75,6 +81,58 @@ def test_its_page_forbids_what_is_not_its_own_script(runs: Path, tmp_path: Path)
     assert page.index("Content-Security-Policy") < page.index("<script")
     assert not re.search(r"<script(?![^>]* src=)", page)
     assert 'name="rtl-agent-mode" content="bundle"' in page
+
+
+def looked_at(runs: Path, store: WaveStore) -> str:
+    """Keeps waves as if somebody had looked at those of a test: its name."""
+    library = Library([runs])
+    index = library.answer("runs/one/index", {})
+    row = next(row for row, tests in enumerate(index["columns"]["tests"]) if tests)
+    episode = library.asked("one", row).episode
+    assert episode.grade is not None
+    name = episode.grade.tests[-1].name
+    with store.making(_keys(episode, episode.grade)(name)) as folder:
+        found = {which: waves(reference=which == "reference") for which in ("candidate", "reference")}
+        (folder / WAVES).write_text(json.dumps(found))
+        for which in found:
+            (folder / f"{which}.vcd").write_text(f"$comment {which} $end\n")
+    return name
+
+
+def test_waves_that_were_looked_at_come_along(runs: Path, tmp_path: Path) -> None:
+    store = WaveStore(tmp_path / "cache")
+    name, library = looked_at(runs, store), Library([runs])
+    written = write_bundle(library, tmp_path / "out", waves=WaveService(library.problem, store))
+    assert written.waves > 0
+    found = everything(tmp_path / "out")
+    (path, kept) = next((path, kept) for path, kept in found.items() if path.endswith("/waves"))
+    assert found[path.removesuffix("/waves")]["waves"] == [name]
+    (one,) = kept["tests"]
+    assert (one["test"], one["candidate"]["status"], one["candidate"]["reference"]) == (name, "ok", True)
+    for which in ("candidate", "reference"):
+        assert (tmp_path / "out" / "data" / one[which]["file"]).read_text() == f"$comment {which} $end\n"
+
+
+def test_it_works_from_disk(runs: Path, tmp_path: Path, browser: Browser) -> None:
+    """A page that was opened from disk may fetch nothing, and runs only the scripts beside it."""
+    store, library = WaveStore(tmp_path / "cache"), Library([runs])
+    name = looked_at(runs, store)
+    write_bundle(library, tmp_path / "out", waves=WaveService(library.problem, store))
+    row = next(row for row in range(99) if "waves" in everything(tmp_path / "out")[f"runs/one/rollouts/{row}"])
+    with shown(browser, (tmp_path / "out" / "index.html").as_uri(), beside=(tmp_path / "out").as_uri()) as tab:
+        page = tab.open("runs")
+        page.get_by_role("link", name="one", exact=True).click()
+        expect(page.get_by_role("table", name="Rollouts")).to_be_visible()
+        page = tab.open(f"run/one/rollout/{row}?tab=waves")
+        expect(page.get_by_label("Test", exact=True)).to_have_value(name)
+        expect(page.locator("svg.waves")).to_be_visible()
+        expect(page.get_by_role("list", name="Signals").get_by_text("reference")).to_be_visible()
+        link = page.get_by_role("link", name="Download")
+        assert page.evaluate("link => link.href", link.element_handle()).endswith("-candidate.vcd")
+        other = next(one for one in range(99) if one != row)
+        tab.open(f"run/one/rollout/{other}")
+        expect(page.get_by_role("tab", name="Reproduce")).to_be_visible()
+        expect(page.get_by_role("tab", name="Waves")).to_have_count(0)
 
 
 def make_file(out: Path) -> None:

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from rtl_agent.problems import load_problems
+from rtl_agent.grading import SyncGrader, submit
+from rtl_agent.problems import load_near_misses, load_problems
 from rtl_agent.runs import RunWriter
 from rtl_agent.runs.episode import Episode
 from rtl_agent.runs.rows import LinePlace, row_of
@@ -47,6 +48,26 @@ def test_an_agents_files_are_graded_again(tmp_path: Path) -> None:
     done = pasted(f"{line} --json", tmp_path)
     (grade,) = json.loads(done.stdout)
     assert (grade["outcome"], grade["reward"]["total"]) == ("passed", pytest.approx(2.6))
+
+
+def test_the_first_failed_test_is_judged_again_alone(tmp_path: Path) -> None:
+    miss = next(one for one in load_near_misses() if one.problem_id == "rtl_edge_detector_0001")
+    problem = next(one for one in load_problems("bundled") if one.id == miss.problem_id)
+    with SyncGrader(jobs=1) as grader:
+        grade = grader.grade(problem, submit(problem, miss.files))
+    record = {"problem_id": problem.id, "files": dict(miss.files), "reward": 0.4, "grade": grade.to_json()}
+    with RunWriter.create(tmp_path / "run", {"cvdp_jsonl_path": "bundled"}, if_exists="raise") as run:
+        run.log_rollouts(0, [record])
+    library = Library([tmp_path / "run"])
+    shown = library.rollout(library.opened("run"), 0, seconds=60)
+    line = next(one["command"] for one in shown["commands"] if " -k " in one["command"])
+    done = pasted(f"{line} --json", tmp_path)
+    (again,) = json.loads(done.stdout)
+    failed = next(test.name for test in grade.tests if test.item and test.passed is False)
+    assert {test["name"] for test in again["tests"] if test["item"]} == {failed}
+    assert not any(test["passed"] for test in again["tests"])
+    matrix = library.answer("runs/run/groups/0", {})
+    assert matrix["results"][0][matrix["tests"].index(failed)] is False
 
 
 def pasted(line: str, folder: Path) -> "subprocess.CompletedProcess[str]":

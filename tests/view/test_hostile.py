@@ -26,8 +26,8 @@ VALUES: list[Any] = [
 ]  # fmt: skip
 FIELDS = (
     "problem_id", "family", "category", "messages", "sampled_tokens", "sampled_logprobs", "teacher_logprobs", "text",
-    "reverse_kl", "advantages", "teacher_top", "teacher_chunks", "reward", "reward_parts", "grade", "turns", "files",
-    "config", "lost", "level", "end_reason", "stop_reason", "rollout", "settings", "episode",
+    "reverse_kl", "advantages", "teacher_top", "teacher_chunks", "entropy", "reward", "reward_parts", "grade", "turns",
+    "files", "config", "lost", "level", "end_reason", "stop_reason", "rollout", "settings", "episode",
 )  # fmt: skip
 GRADE_FIELDS = ("outcome", "stages", "tests", "diagnostics", "reward", "reasons", "timings", "tools", "seed", "log")
 GRADE = {"outcome": "failed", "stages": [], "tests": [], "diagnostics": [], "reward": {}, "reasons": []}

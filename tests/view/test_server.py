@@ -69,6 +69,15 @@ def test_a_run_its_table_and_each_of_its_rollouts(viewer: Viewer) -> None:
         assert group["rows"] == rollout["siblings"]
 
 
+def test_a_test_with_several_parameters_has_passed_if_it_did_with_all(viewer: Viewer, tmp_path: Path) -> None:
+    tests = [{"name": "t", "passed": passed, "item": f"x[{at}]"} for at, passed in enumerate((True, False, True))]
+    line = json.dumps({"problem_id": "p", "grade": {"outcome": "failed", "tests": tests}})
+    rollout_path(tmp_path / "runs" / "one", "step", 7).write_text(f"{line}\n")
+    index = data(viewer, "runs/one/index")
+    group = index["columns"]["group"][index["columns"]["step"].index(7)]
+    assert data(viewer, f"runs/one/groups/{group}")["results"] == [[False]]
+
+
 def test_a_step_that_was_just_written_is_there_at_the_next_look(viewer: Viewer, tmp_path: Path) -> None:
     before = data(viewer, "runs/one/index")
     path = rollout_path(tmp_path / "runs" / "one", "step", 7)

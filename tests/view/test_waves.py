@@ -109,6 +109,11 @@ def test_waves_are_made_on_demand_kept_and_downloaded(viewer: Viewer, grade: Gra
     again = WaveService(find=lambda sources, name: None, store=WaveStore(tmp_path / "cache"))
     asked = viewer.library.asked("one", 0)
     assert again.answer(asked, test, "candidate", "x", start=False)["status"] == "ok"  # another server finds them
+    assert data(viewer, address(test) + "&kept=1")["status"] == "ok"
+    assert "not made yet" in data(viewer, address("another") + "&kept=1")["message"]
+    ((kept, waves, files),) = again.kept(asked.episode)
+    assert (kept, waves["reference"]["differs_at"]) == (test, mine["differs_at"])
+    assert files["candidate"].read_bytes() == ask(viewer, f"/api/{mine['file']}")[2]
     unmade = again.answer(asked, "another", "candidate", "x", start=False)
     assert (unmade["status"], "not made yet" in unmade["message"]) == ("error", True)
 

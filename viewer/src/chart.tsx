@@ -31,6 +31,25 @@ export function meanOf(label: string, hue: number, members: [number, Num][][]): 
   };
 }
 
+const LEAST_SMOOTHED = 20; // points; with fewer, a mean over a tenth of them is hardly more than the point itself
+
+export const isSmoothed = (curve: Curve): boolean => curve.points.length >= LEAST_SMOOTHED && !curve.low;
+
+/** Means over a moving tenth of the points, as in the report: at both ends over what there is, on both sides alike. */
+function smoothed(points: [number, Num][]): [number, Num][] {
+  const known = points.filter((point): point is [number, number] => point[1] !== null);
+  const half = Math.max(1, Math.floor(known.length / 20));
+  return known.map(([step], at) => {
+    const reach = Math.min(half, at, known.length - 1 - at);
+    const near = known.slice(at - reach, at + reach + 1);
+    return [step, near.reduce((sum, [, value]) => sum + value, 0) / near.length];
+  });
+}
+
+export function SmoothingNote({ curves }: { curves: Curve[] }) {
+  return curves.some(isSmoothed) ? <p class="soft small">Bold lines are moving averages over a tenth of the steps, faint ones the values as measured.</p> : null;
+}
+
 function summary(title: string, curves: Curve[]): string {
   const parts = curves.map((curve) => {
     const known = curve.points.filter(([, value]) => value !== null);
@@ -44,18 +63,20 @@ function summary(title: string, curves: Curve[]): string {
 function build(target: HTMLElement, curves: Curve[], height: number, share: boolean): uPlot {
   const steps = [...new Set(curves.flatMap((curve) => curve.points.map(([step]) => step)))].sort((a, b) => a - b);
   const data: Num[][] = [steps];
-  const series: uPlot.Series[] = [{ label: "step", value: (_, value) => (value === null ? "–" : String(value)) }];
+  const series: uPlot.Series[] = [{ label: "step" }];
   const bands: uPlot.Band[] = [];
   const add = (values: Map<number, Num>, options: uPlot.Series): number => {
     data.push(steps.map((step) => values.get(step) ?? null));
     return series.push({ spanGaps: true, ...options }) - 1;
   };
+  const measured: number[] = [];
   for (const curve of curves) {
     const stroke = colour(`c${curve.colour % 6}`);
-    add(new Map(curve.points), {
-      label: curve.label, stroke, width: 2, dash: curve.dash, points: { show: curve.points.length < 40, size: 5, fill: stroke },
-      value: (_, value) => number(value),
-    });
+    const bold = { stroke, width: 2, dash: curve.dash };
+    if (isSmoothed(curve)) {
+      measured.push(add(new Map(curve.points), { label: curve.label, stroke: `${stroke}66`, width: 1, points: { show: false } }));
+      add(new Map(smoothed(curve.points)), { ...bold, label: "moving average", points: { show: false } });
+    } else measured.push(add(new Map(curve.points), { ...bold, label: curve.label, points: { show: curve.points.length < 40, size: 5, fill: stroke } }));
     if (!curve.low || !curve.high) continue;
     const high = add(curve.high, { label: "high", stroke: "transparent", points: { show: false } });
     const low = add(curve.low, { label: "low", stroke: "transparent", points: { show: false } });
@@ -70,7 +91,7 @@ function build(target: HTMLElement, curves: Curve[], height: number, share: bool
       width: target.clientWidth, height, series, bands, title: "",
       axes: [whole, { ...axis, size: 46, values: (_, splits) => splits.map((split) => String(Number(split.toPrecision(4)))) }],
       scales: { x: { time: false }, y: share ? { range: [0, 1] } : { range: { min: { pad: 0.1, soft: 0, mode: 2 }, max: { pad: 0.1, soft: 0.01, mode: 2 } } } }, legend: { show: false }, cursor: { drag: { x: true, y: false } },
-      hooks: { setCursor: [(plot) => describe(target, plot, curves, bands.length > 0)] },
+      hooks: { setCursor: [(plot) => describe(target, plot, curves, measured)] },
     },
     data as uPlot.AlignedData,
     target,
@@ -78,7 +99,7 @@ function build(target: HTMLElement, curves: Curve[], height: number, share: bool
 }
 
 /** Under the chart: the values at the pointer. */
-function describe(target: HTMLElement, plot: uPlot, curves: Curve[], banded: boolean): void {
+function describe(target: HTMLElement, plot: uPlot, curves: Curve[], measured: number[]): void {
   const line = target.parentElement?.querySelector(".reading");
   if (!line) return;
   const at = plot.cursor.idx;
@@ -86,12 +107,7 @@ function describe(target: HTMLElement, plot: uPlot, curves: Curve[], banded: boo
     line.textContent = "";
     return;
   }
-  let place = 1;
-  const parts = curves.map((curve) => {
-    const text = `${curves.length > 1 ? `${curve.label} ` : ""}${number(plot.data[place]?.[at])}`;
-    place += banded && curve.low ? 3 : 1;
-    return text;
-  });
+  const parts = curves.map((curve, place) => `${curves.length > 1 ? `${curve.label} ` : ""}${number(plot.data[measured[place] ?? 0]?.[at])}`);
   line.textContent = `step ${plot.data[0][at]}: ${parts.join(" · ")}`;
 }
 
@@ -126,7 +142,7 @@ export function Legend({ curves }: { curves: Curve[] }) {
   );
 }
 
-const FIRST = [/^eval\/.*pass|held|exam.*pass|test.*pass/, /pass_rate/, /reward\/total$|^reward$|reward/, /teacher_kl$/, /kl/, /^eval/, /loss/, /entropy|length|tokens/];
+const FIRST = [/^(test|eval)\/env\/all\/pass_rate/, /^env\/all\/pass_rate/, /^(test|eval|new|exam)\/.*pass|held/, /pass_rate/, /reward\/total$|^reward$|reward/, /teacher_kl$/, /kl/, /^eval/, /loss/, /entropy|length|tokens/];
 
 /** Pass rate, reward, KL and held-out first, then by name. */
 export function ordered(metrics: string[]): string[] {

@@ -1,6 +1,6 @@
 // The curves of one run: what is asked first as four charts, and every metric by its name.
 import { useMemo, useState } from "preact/hooks";
-import { Chart, type Curve, ordered } from "./chart";
+import { Chart, type Curve, ordered, SmoothingNote } from "./chart";
 import { route, set } from "./route";
 import { brief, plural } from "./text";
 import type { Num, Run } from "./types";
@@ -65,6 +65,7 @@ export function Curves({ run }: { run: Run }) {
   return (
     <Section title="Curves">
       <div class="charts">{first.map(({ title, share, curves }) => <Chart key={title} title={brief(title, 80)} curves={curves} share={share} height={150} legend />)}</div>
+      <SmoothingNote curves={first.flatMap(({ curves }) => curves)} />
       <div class="bar">
         <button type="button" aria-expanded={all} onClick={() => set({ curves: all ? null : "all", metrics: null })}>{all ? "Only these" : `All ${plural(metrics.length, "metric")}`}</button>
         {all && (

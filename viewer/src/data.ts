@@ -1,5 +1,6 @@
 // Reads the data: by fetch from the server, or from a bundle's files by script tags (fetch does not work on file://).
 import { useCallback, useEffect, useState } from "preact/hooks";
+import { wellFormed } from "./text";
 
 declare global {
   interface Window {
@@ -13,6 +14,9 @@ export const bundled =
 const KEPT = 200;
 const KEPT_SCRIPTS = 6;
 const loaded = new Map<string, Promise<unknown>>();
+// What is asked again and again: an answer that has not changed stays the same object, and nothing is drawn anew.
+const answered = new Map<string, { text: string; value: unknown }>();
+const MOST_ANSWERED = 20;
 
 // A bundle's scripts bring texts of JSON, many rollouts in one; a text is parsed when it is wanted.
 const scripts = new Map<string, Map<string, string>>();
@@ -47,23 +51,31 @@ function script(file: string): Promise<Map<string, string>> {
 
 /** The script that holds a path: rollouts and groups are packed, and `packs` says with which one each pack begins. */
 async function fileOf(path: string): Promise<string> {
-  const [, run, kind, number] = /^(runs\/[^/]+)\/(rollouts|groups)\/(\d+)$/.exec(path) ?? [];
+  const [, run, kind, number] = /^(runs\/[^/]+)\/(rollouts|groups)\/(\d+)(?:\/waves)?$/.exec(path) ?? [];
   if (!run) return path;
   const first = (await load<Record<string, number[]>>(`${run}/packs`))[kind ?? ""] ?? [];
   return `${run}/pack-${Math.max(0, first.filter((one) => one <= Number(number)).length - 1)}`;
 }
 
 async function fromBundle(path: string): Promise<unknown> {
-  const file = await fileOf(path);
-  const text = (await script(file)).get(path);
-  if (text === undefined) throw new Error(`The bundle's file data/${file}.js does not hold ${path}.`);
+  const [place = "", query = ""] = path.split("?", 2);
+  const file = await fileOf(place);
+  const text = (await script(file)).get(place);
+  if (text === undefined) throw new Error(`The bundle's file data/${file}.js does not hold ${place}.`);
   const value: unknown = JSON.parse(text);
   const error = (value as { error?: unknown } | null)?.error;
   if (typeof error === "string") throw new Error(error);
-  return value;
+  return query ? ofTest(value, new URLSearchParams(query)) : value;
 }
 
-async function fromServer(path: string): Promise<unknown> {
+/** A bundle holds the waves of all tests of a rollout together. */
+function ofTest(value: unknown, query: URLSearchParams): unknown {
+  const tests = (value as { tests: Record<string, unknown>[] }).tests;
+  const which = query.get("of") === "reference" ? "reference" : "candidate";
+  return tests.find((one) => wellFormed(String(one["test"])) === query.get("test"))?.[which] ?? { status: "error", message: "There are no waves of it." };
+}
+
+async function fromServer(path: string, again: boolean): Promise<unknown> {
   let answer: Response;
   try {
     answer = await fetch(`api/${path}`, { headers: { Accept: "application/json" } });
@@ -82,13 +94,19 @@ async function fromServer(path: string): Promise<unknown> {
     const sentence = said.error ?? said.message;
     throw new Error(typeof sentence === "string" ? sentence : `The server answered ${answer.status}.`);
   }
+  if (!again) return value;
+  const before = answered.get(path);
+  if (before?.text === text) return before.value;
+  answered.delete(path);
+  answered.set(path, { text, value });
+  if (answered.size > MOST_ANSWERED) answered.delete(answered.keys().next().value as string);
   return value;
 }
 
 export function load<T>(path: string, fresh = false): Promise<T> {
   const known = fresh ? undefined : loaded.get(path);
   if (known) return known as Promise<T>;
-  const promise = bundled ? fromBundle(path) : fromServer(path);
+  const promise = bundled ? fromBundle(path) : fromServer(path, fresh);
   loaded.delete(path);
   loaded.set(path, promise);
   promise.catch(() => {
@@ -96,6 +114,19 @@ export function load<T>(path: string, fresh = false): Promise<T> {
   });
   if (loaded.size > KEPT) loaded.delete(loaded.keys().next().value as string);
   return promise as Promise<T>;
+}
+
+/** Counts up every so many seconds while the page is in sight: what is being written is asked for again. */
+export function useClock(seconds: number): number {
+  const [ticks, setTicks] = useState(0);
+  useEffect(() => {
+    if (bundled) return;
+    const timer = setInterval(() => {
+      if (!document.hidden) setTicks((count) => count + 1);
+    }, 1000 * seconds);
+    return () => clearInterval(timer);
+  }, [seconds]);
+  return ticks;
 }
 
 export interface Loaded<T> {

@@ -1,11 +1,13 @@
 // One group: which rollout passes which test, and two of its rollouts as a diff.
+import { useMemo } from "preact/hooks";
 import { DiffFiles } from "./diff";
 import { useData } from "./data";
-import { rolloutLink, route, set } from "./route";
-import { useRun } from "./run";
+import { filters, groupLink, rolloutLink, route, runLink, set } from "./route";
+import type { Rows } from "./rows";
+import { useFiltered, useRun } from "./run";
 import { brief, number, plural } from "./text";
 import type { Group } from "./types";
-import { Choice, Name, Outcome, Section, Waiting } from "./ui";
+import { Choice, Name, Outcome, Section, Step, Waiting } from "./ui";
 
 /** The worst failing and the best passing one: what was wrong is red at the left, what is right is green. */
 function defaults(group: Group): [number, number] {
@@ -21,11 +23,40 @@ const MARK = new Map<boolean | null | undefined, [string, string, string]>([
   [true, ["✓", "pass", "passed"]], [false, ["✗", "fail", "failed"]], [null, ["–", "skip", "not run"]], [undefined, ["–", "skip", "not run"]],
 ]);
 
+/** Where the keys lead from this group: along the list as it is filtered and sorted, and along the steps of its problem. */
+function neighbours(rows: Rows, list: number[], group: number) {
+  const groups = [...new Set(list.map((row) => rows.data.columns.group[row] ?? -1))];
+  const at = groups.indexOf(group);
+  const first = rows.groups.get(group)?.rows[0];
+  const steps = first === undefined ? [] : rows.steps(first);
+  const step = steps.findIndex((cell) => cell.group === group);
+  return {
+    at, count: groups.length, previous: at > 0 ? groups[at - 1] : undefined, next: at >= 0 ? groups[at + 1] : groups[0],
+    earlier: step > 0 ? steps[step - 1]?.group : undefined, later: step >= 0 ? steps[step + 1]?.group : undefined,
+  };
+}
+
+function Steps({ run, rows, group }: { run: string; rows: Rows | null; group: number }) {
+  const { list } = useFiltered(run, rows);
+  const beside = useMemo(() => (rows ? neighbours(rows, list, group) : null), [rows, list, group]);
+  const to = (other: number | undefined): string | null => (other === undefined ? null : groupLink(run, other));
+  return (
+    <nav class="steps" aria-label="Groups">
+      <a href={runLink(run, filters())} class="up">List</a>
+      <Step to={to(beside?.previous)} name="previous" spoken="previous group">←</Step>
+      <span class="soft place">{beside && beside.at >= 0 ? `${number(beside.at + 1)} of ${number(beside.count)}` : "–"}</span>
+      <Step to={to(beside?.next)} name="next" spoken="next group">→</Step>
+      <Step to={to(beside?.earlier)} name="earlier">[ earlier step</Step>
+      <Step to={to(beside?.later)} name="later">later step ]</Step>
+    </nav>
+  );
+}
+
 export function GroupScreen({ run, number: id }: { run: string; number: number }) {
   const { run: of, rows } = useRun(run);
   const data = useData<Group>(`runs/${run}/groups/${id}`);
   const group = data.value;
-  if (!group) return <Waiting of={data} what="the group" title={`Group ${id}`} />;
+  if (!group) return <><Steps run={run} rows={rows} group={id} /><Waiting of={data} what="the group" title={`Group ${id}`} /></>;
   const cell = rows?.groups.get(id);
   const query = route.value.query;
   const [worst, best] = defaults(group);
@@ -39,6 +70,7 @@ export function GroupScreen({ run, number: id }: { run: string; number: number }
   const flat = group.rewards.length > 1 && group.rewards.every((reward) => reward === group.rewards[0]);
   return (
     <>
+      <Steps run={run} rows={rows} group={id} />
       <h1><Name of={cell?.problem ?? `Group ${id}`} /></h1>
       <p class="soft">{cell ? `${brief(cell.kind, 20)} ${cell.step} · ` : ""}{plural(group.rows.length, "rollout")}, {group.outcomes.filter((outcome) => outcome === "passed").length} passed · {brief(of.value?.name, 80)}</p>
       {flat && <p class="notice">No signal: all rewards are equal, so this group teaches nothing by reward.</p>}

@@ -8,6 +8,7 @@ import { Choice } from "./ui";
 interface Metric {
   key: string;
   label: string;
+  about: string;
   values: Num[];
   signed: boolean;
 }
@@ -17,21 +18,26 @@ const AT_ONCE = 4000;
 
 function metrics(tokens: Tokens): Metric[] {
   const minus = (values: Num[] | null): Num[] | null => values?.map((value) => (value === null ? null : -value)) ?? null;
-  const all: [string, string, Num[] | null, boolean][] = [
-    ["kl", "Reverse KL to the teacher", tokens.kl, true],
-    ["teacher", "Teacher's surprisal (-log p)", minus(tokens.teacher), false],
-    ["entropy", "Student's entropy", tokens.entropy, false],
-    ["surprisal", "Student's surprisal (-log p)", minus(tokens.logprob), false],
-    ["advantage", "Advantage", tokens.advantage, true],
+  const all: [string, string, string, Num[] | null, boolean][] = [
+    ["kl", "Reverse KL to the teacher", "log p of the student minus log p of the teacher: where it is large, the teacher would hardly have written this.", tokens.kl, true],
+    ["teacher", "Teacher's surprisal (-log p)", "How unlikely the teacher finds the token, in nats.", minus(tokens.teacher), false],
+    ["entropy", "Student's entropy", "How undecided the student was, in nats at temperature 1: from its likeliest tokens, all others taken as one.", tokens.entropy, false],
+    ["surprisal", "Student's surprisal (-log p)", "How unlikely the student found the token that was sampled, in nats.", minus(tokens.logprob), false],
+    ["advantage", "Advantage", "What the step was made with: above 0 the token becomes likelier, below 0 less likely.", tokens.advantage, true],
   ];
-  return all.flatMap(([key, label, values, signed]) => (values?.some((value) => value !== null) ? [{ key, label, values, signed }] : []));
+  return all.flatMap(([key, label, about, values, signed]) => (values?.some((value) => value !== null) ? [{ key, label, about, values, signed }] : []));
 }
 
-/** The size that gets the deepest colour: all but the largest 2 % are told apart. */
+const LEAST = 0.0005; // smaller ones are written as 0
+const LEAST_TOP = 0.02; // differences below this are noise: they do not get the deepest colour
+
+/** The size that gets the deepest colour: all but the largest 2 % are told apart, unless these are far above the rest. */
 function top(values: Num[]): number {
   const sizes = values.flatMap((value) => (value === null || !Number.isFinite(value) ? [] : [Math.abs(value)])).sort((a, b) => a - b);
-  return sizes[Math.floor(0.98 * (sizes.length - 1))] || sizes[sizes.length - 1] || 1;
+  return Math.max(sizes[Math.floor(0.98 * (sizes.length - 1))] ?? 0, (sizes.at(-1) ?? 0) / 10, LEAST_TOP);
 }
+
+const short = (value: Num | undefined): string => (value !== null && value !== undefined && value !== 0 && Math.abs(value) < LEAST ? "≈ 0" : number(value));
 
 function shade(value: Num | undefined, most: number): string {
   if (value === null || value === undefined) return "";
@@ -93,6 +99,7 @@ export function Heat({ tokens }: { tokens: Tokens }) {
         {!metric && <span class="soft">The run kept no numbers for these tokens.</span>}
         <span class="soft small">{plural(count, "token")}</span>
       </div>
+      {metric && <p class="soft small about">{metric.about}</p>}
       <div class="heat-columns">
         <div ref={box} class="heat-text" tabIndex={0} role="application" aria-label="Tokens. Left and right move from token to token." onPointerOver={hover} onClick={pick} onKeyDown={keys}>{spans}</div>
         <aside class="token-detail" aria-label="Token">
@@ -105,6 +112,18 @@ export function Heat({ tokens }: { tokens: Tokens }) {
   );
 }
 
+/** A teacher with other tokens judges some of the student's together: only their sum is its own word. */
+function Chunk({ tokens, at }: { tokens: Tokens; at: number }) {
+  const { chunk, kl, text } = tokens;
+  const own = chunk?.[at];
+  if (!chunk || own === undefined) return null;
+  let end = at + 1;
+  while (chunk[end] === own) end++;
+  if (end - own < 2) return null;
+  const sum = kl?.slice(own, end).reduce((total: Num, one) => (total === null || one === null ? null : total + one), 0);
+  return <p>The teacher read tokens {own} to {end - 1} as one piece, <code>{JSON.stringify(visible(text.slice(own, Math.min(end, own + 40)).join("").slice(0, 120)))}</code>{sum !== null && sum !== undefined && <>: reverse KL {number(sum)} in all, shared out among them</>}.</p>;
+}
+
 function Detail({ tokens, at }: { tokens: Tokens; at: number | null }) {
   if (at === null) return <p class="soft">Point at a token, or move with ← and →, to see its numbers.</p>;
   const rows: [string, Num | undefined][] = [
@@ -114,7 +133,8 @@ function Detail({ tokens, at }: { tokens: Tokens; at: number | null }) {
   return (
     <div role="status">
       <p><strong>Token {at}</strong> <code>{JSON.stringify(visible((tokens.text[at] ?? "").slice(0, 80)))}</code></p>
-      <table><tbody>{rows.filter(([, value]) => value !== null && value !== undefined).map(([label, value]) => <tr key={label}><th scope="row">{label}</th><td class="number">{number(value)}</td></tr>)}</tbody></table>
+      <table><tbody>{rows.filter(([, value]) => value !== null && value !== undefined).map(([label, value]) => <tr key={label}><th scope="row">{label}</th><td class="number">{short(value)}</td></tr>)}</tbody></table>
+      <Chunk tokens={tokens} at={at} />
       {likeliest && likeliest.length > 0 && (
         <table>
           <thead><tr><th>Teacher's likeliest</th><th class="number">p</th></tr></thead>
@@ -131,14 +151,15 @@ const LARGEST = 8;
 function Largest({ tokens, metric, go }: { tokens: Tokens; metric: Metric; go: (place: number) => void }) {
   const places = useMemo(() => {
     const size = (place: number): number => Math.abs(metric.values[place] ?? 0);
-    return metric.values.flatMap((value, place) => (value === null || value === 0 ? [] : [place])).sort((a, b) => size(b) - size(a)).slice(0, LARGEST);
+    return metric.values.flatMap((value, place) => (value === null || Math.abs(value) < LEAST ? [] : [place])).sort((a, b) => size(b) - size(a)).slice(0, LARGEST);
   }, [metric]);
+  if (places.length === 0) return null;
   return (
     <>
       <h2 class="minor">Largest here</h2>
       <ul class="largest">
         {places.map((place) => (
-          <li key={place}><button type="button" class="plain" onClick={() => go(place)}><code>{JSON.stringify(visible((tokens.text[place] ?? "").slice(0, 30)))}</code></button> <span>{number(metric.values[place], 2)}</span></li>
+          <li key={place}><button type="button" class="plain" onClick={() => go(place)}><code>{JSON.stringify(visible((tokens.text[place] ?? "").slice(0, 30)))}</code></button> <span>{number(metric.values[place])}</span></li>
         ))}
       </ul>
     </>

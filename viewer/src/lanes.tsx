@@ -1,7 +1,7 @@
 // Lanes of waves as SVG: bits as levels, buses as hexagons with their value, lines at the failing and the first differing time.
-import { brief, number } from "./text";
+import { brief } from "./text";
 import type { Signal } from "./types";
-import { formatted, type Radix, stretches } from "./wave_values";
+import { formatted, type Radix, stretches, timeIn, type Unit } from "./wave_values";
 
 export interface Lane {
   key: string;
@@ -22,13 +22,14 @@ interface Props {
   to: number;
   width: number;
   radix: Radix;
-  unit: string;
+  unit: Unit;
   fail: number | null;
   differsAt: number | null;
 }
 
+/** Round times to be written above the lanes, in the unit, some 110 pixels apart. */
 function ticks(from: number, to: number, width: number): number[] {
-  const rough = ((to - from) * 90) / Math.max(1, width);
+  const rough = ((to - from) * 110) / Math.max(1, width);
   const power = 10 ** Math.floor(Math.log10(Math.max(rough, 1e-9)));
   const step = [1, 2, 5, 10].map((by) => by * power).find((size) => size >= rough) ?? power;
   const out: number[] = [];
@@ -78,8 +79,8 @@ export function Lanes({ lanes, from, to, width, radix, unit, fail, differsAt }: 
   const tall = HEAD + lanes.length * LANE;
   const within = (time: number | null): time is number => time !== null && time >= from && time <= to;
   return (
-    <svg class="waves" width={width} height={tall} viewBox={`0 0 ${width} ${tall}`} role="img" aria-label={`${lanes.length} signals from ${number(from)} to ${number(to)} ${unit}`}>
-      {ticks(from, to, width).map((time) => <g key={time}><line class="grid" x1={x(time)} x2={x(time)} y1={HEAD} y2={tall} /><text class="tick" x={x(time) + 2} y={14}>{number(time)}</text></g>)}
+    <svg class="waves" width={width} height={tall} viewBox={`0 0 ${width} ${tall}`} role="img" aria-label={`${lanes.length} signals from ${timeIn(unit, from)} to ${timeIn(unit, to)}`}>
+      {ticks(from / unit.ticks, to / unit.ticks, width).map((one) => one * unit.ticks).map((time) => <g key={time}><line class="grid" x1={x(time)} x2={x(time)} y1={HEAD} y2={tall} /><text class="tick" x={x(time) + 2} y={14}>{timeIn(unit, time)}</text></g>)}
       {lanes.map((lane, at) => (
         <g key={lane.key} transform={`translate(0 ${HEAD + at * LANE})`} class={lane.tag === "reference" ? "reference" : lane.failing ? "failing" : ""}>
           {lane.differs.filter(([start, end]) => end > from && start < to).slice(0, 500).map(([start, end]) => <rect key={start} class="differing" x={Math.max(0, x(start))} y={2} width={Math.max(1.5, Math.min(width, x(end)) - Math.max(0, x(start)))} height={LANE - 4} />)}

@@ -17,14 +17,14 @@ import { Choice } from "./ui";
 const help = signal(false);
 
 const KEYS: [string, string][] = [
-  ["← →", "previous and next rollout of the list"],
+  ["← →", "previous and next rollout, or group, of the list"],
   ["[ ] or Shift ↑ ↓", "the same problem at the earlier and later step"],
   ["/", "search"],
   ["Escape", "one level up"],
   ["?", "this help"],
   ["in the matrix", "arrows move, Enter opens the group"],
   ["in the tokens", "← → move from token to token"],
-  ["in the waves", "← → pan, + and - zoom, 0 shows all; Ctrl + wheel zooms, Shift + wheel pans"],
+  ["in the waves", "← → pan, + and - zoom, 0 shows all, n and p go along the changes of the first signal; Ctrl + wheel zooms, Shift + wheel pans"],
 ];
 
 function up(): void {

@@ -1,20 +1,22 @@
 // Curves of several runs over each other, seeds grouped, and what differs in their configuration.
-import { useEffect, useMemo, useState } from "preact/hooks";
-import { type Curve, Chart, Legend, meanOf, ordered } from "./chart";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { type Curve, Chart, Legend, meanOf, ordered, SmoothingNote } from "./chart";
 import { load } from "./data";
 import { route, runLink, set } from "./route";
 import { asText, brief } from "./text";
 import type { Run } from "./types";
 import { Choice, Failure, Section } from "./ui";
 
-export function Overlay({ ids }: { ids: string[] }) {
+/** `written` changes when one of the runs has a new step. */
+export function Overlay({ ids, written }: { ids: string[]; written: string }) {
   const [runs, setRuns] = useState<Run[]>([]);
   const [error, setError] = useState<string | null>(null);
   const [tries, setTries] = useState(0);
   const key = ids.join(",");
+  const first = useRef(written);
   useEffect(() => {
     let current = true;
-    Promise.all(key.split(",").map((id) => load<Run>(`runs/${id}`))).then(
+    Promise.all(key.split(",").map((id) => load<Run>(`runs/${id}`, written !== first.current || tries > 0))).then(
       (loaded) => {
         if (!current) return;
         setRuns(loaded);
@@ -25,7 +27,7 @@ export function Overlay({ ids }: { ids: string[] }) {
     return () => {
       current = false;
     };
-  }, [key, tries]);
+  }, [key, written, tries]);
   if (error !== null) return <Failure message={error} retry={() => setTries(tries + 1)} />;
   if (runs.length === 0) return <p class="loading" role="status">Loading the chosen runs…</p>;
   return (
@@ -52,6 +54,7 @@ function Curves({ runs }: { runs: Run[] }) {
       </div>
       <Chart title={metric} curves={curves} height={300} />
       <Legend curves={curves} />
+      <SmoothingNote curves={curves} />
     </Section>
   );
 }

@@ -12,7 +12,7 @@ import { Tests } from "./tests";
 import { asText, brief, number, plural } from "./text";
 import { Transcript } from "./transcript";
 import type { Rollout } from "./types";
-import { LongText, Name, type Option, Outcome, Tabs, Waiting } from "./ui";
+import { LongText, Name, type Option, Outcome, Step, Tabs, Waiting } from "./ui";
 import { WavesTab } from "./waves";
 
 /** Where the keys lead from this rollout. */
@@ -36,7 +36,7 @@ function tabsOf(of: Rollout): Option[] {
     ...(compared ? [{ value: "compare", label: "Compare" }] : []),
     { value: "transcript", label: (of.turns?.length ?? 0) > 0 ? "Transcript" : "Answer" },
     { value: "tests", label: `Tests (${of.grade?.tests.length ?? 0})` },
-    ...(bundled ? [] : [{ value: "waves", label: "Waves" }]),
+    ...(bundled && !of.waves?.length ? [] : [{ value: "waves", label: "Waves" }]),
     { value: "reproduce", label: "Reproduce" },
   ];
 }
@@ -55,16 +55,15 @@ export function RolloutScreen({ run, row }: { run: string; row: number }) {
     if (!data.value) return;
     for (const near of [after, before]) if (near !== undefined) void load(`runs/${run}/rollouts/${near}`).catch(() => undefined);
   }, [run, data.value, before, after]);
-  const step = (to: number | undefined, label: string, name: string, spoken?: string) =>
-    to === undefined ? <span class="step off" aria-hidden="true">{label}</span> : <a class="step" data-step={name} href={rolloutLink(run, to)} aria-label={spoken}>{label}</a>;
+  const to = (row: number | undefined): string | null => (row === undefined ? null : rolloutLink(run, row));
   const bar = (
     <nav class="steps" aria-label="Rollouts">
       <a href={runLink(run, new URLSearchParams([...route.value.query].filter(([key]) => key !== "tab")))} class="up">List</a>
-      {step(beside?.previous, "←", "previous", "previous rollout")}
+      <Step to={to(beside?.previous)} name="previous" spoken="previous rollout">←</Step>
       <span class="soft place">{beside && beside.at >= 0 ? `${number(beside.at + 1)} of ${number(list.length)}` : "–"}</span>
-      {step(beside?.next, "→", "next", "next rollout")}
-      {step(beside?.earlier, "[ earlier step", "earlier")}
-      {step(beside?.later, "later step ]", "later")}
+      <Step to={to(beside?.next)} name="next" spoken="next rollout">→</Step>
+      <Step to={to(beside?.earlier)} name="earlier">[ earlier step</Step>
+      <Step to={to(beside?.later)} name="later">later step ]</Step>
     </nav>
   );
   if (!of) return <>{bar}<Waiting of={data} what="the rollout" title={`Rollout ${row}`} /></>;

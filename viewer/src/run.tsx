@@ -1,7 +1,7 @@
 // One run: its curves, the problem x step matrix, filters and the list of rollouts; follows a run that is being written.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { Curves } from "./curves";
-import { bundled, load, useData } from "./data";
+import { bundled, load, useClock, useData } from "./data";
 import { Filters } from "./filters";
 import { Matrix } from "./matrix";
 import { flat } from "./overlay";
@@ -9,22 +9,17 @@ import { Criteria, Exam } from "./exam";
 import { RolloutList } from "./rollout_list";
 import { route } from "./route";
 import { Rows } from "./rows";
-import { brief, number, percent, plural } from "./text";
+import { ago, brief, number, percent, plural } from "./text";
 import type { IndexData, Run } from "./types";
 import { Copy, Section, Waiting } from "./ui";
 
-/** The run and its rows; asks every 2 s for new steps while the run is being written. */
+/** The run and its rows; asks for new steps, every 2 s while the run is being written. */
 export function useRun(id: string) {
-  const [version, setVersion] = useState(0);
-  const run = useData<Run>(`runs/${id}`, version);
+  const [running, setRunning] = useState(false);
+  const run = useData<Run>(`runs/${id}`, useClock(running ? 2 : 15));
   const [generation, setGeneration] = useState(0);
   const index = useData<IndexData>(`runs/${id}/index`, generation);
-  const running = run.value?.running ?? false;
-  useEffect(() => {
-    if (!running || bundled) return;
-    const timer = setInterval(() => setVersion((count) => count + 1), 2000);
-    return () => clearInterval(timer);
-  }, [running, id]);
+  useEffect(() => setRunning(run.value?.running ?? false), [run.value]);
   const newest = run.value?.generation;
   const have = index.value?.generation;
   useEffect(() => {
@@ -68,12 +63,12 @@ export function RunScreen({ id }: { id: string }) {
   return (
     <>
       <h1>{brief(of.name, 120)} {of.kind === "eval" && <span class="tag">evaluation</span>} {of.running && <span class="tag live">running</span>}</h1>
-      <p class="soft">{[of.student && `student ${of.student}`, of.teacher && `teacher ${of.teacher}`, of.mode, of.seed !== null && `seed ${of.seed}`, of.steps !== null && plural(of.steps, "step")].filter(Boolean).map((part) => brief(String(part), 80)).join(" · ")}</p>
+      <p class="soft">{[of.student && `student ${of.student}`, of.teacher && `teacher ${of.teacher}`, of.mode, of.seed !== null && `seed ${of.seed}`, of.kind === "run" && of.steps !== null && plural(of.steps, "step"), of.written !== null && `written ${ago(of.written)}`].filter(Boolean).map((part) => brief(String(part), 80)).join(" · ")}</p>
       {run.error !== null && <Waiting of={run} what="the run" />}
       <dl class="tiles">
         <div><dt>Pass rate{heldOut}</dt><dd class="now">{percent(of.headline?.pass_rate)}</dd></div>
         <div><dt>Reward{heldOut}</dt><dd class="now">{number(of.headline?.reward)}</dd></div>
-        <div><dt>KL to the teacher</dt><dd class="now">{number(of.headline?.teacher_kl)}</dd></div>
+        {of.headline?.teacher_kl !== null && <div><dt>KL to the teacher</dt><dd class="now">{number(of.headline?.teacher_kl)}</dd></div>}
         <div><dt>Rollouts</dt><dd class="now">{number(rows?.data.count ?? of.rollouts)}</dd></div>
       </dl>
       <Curves run={of} />

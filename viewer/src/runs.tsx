@@ -1,25 +1,26 @@
 // The list of runs, and the overlay of those that are chosen.
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { bundled, load, useData } from "./data";
+import { load, useClock, useData } from "./data";
 import { Overlay } from "./overlay";
 import { route, runLink, set } from "./route";
 import { ago, brief, number, percent, plural, when } from "./text";
 import type { RunList, RunSummary } from "./types";
-import { Name, Waiting } from "./ui";
+import { Failure, Name, Waiting } from "./ui";
 
 export function Runs() {
-  const [version, setVersion] = useState(0);
-  const list = useData<RunList>("runs", version);
+  const [someRunning, setRunning] = useState(false);
+  const list = useData<RunList>("runs", useClock(someRunning ? 5 : 15));
   const runs = list.value?.runs;
-  const someRunning = runs?.some((run) => run.running) ?? false;
-  useEffect(() => {
-    if (!someRunning || bundled) return;
-    const timer = setInterval(() => setVersion((count) => count + 1), 5000);
-    return () => clearInterval(timer);
-  }, [someRunning]);
+  useEffect(() => setRunning(runs?.some((run) => run.running) ?? false), [runs]);
   if (!runs || !list.value) return <Waiting of={list} what="the runs" title="Runs" />;
-  if (runs.length === 0) return <Nothing root={list.value.root} />;
-  return <List runs={runs} root={list.value.root} />;
+  const leftOut = list.value.left_out ?? [];
+  return (
+    <>
+      {list.error !== null && <Failure message={list.error} retry={list.retry} />}
+      {runs.length === 0 ? <Nothing root={list.value.root} /> : <List runs={runs} root={list.value.root} />}
+      {leftOut.length > 0 && <details><summary>{plural(leftOut.length, "folder")} could not be read as a run</summary><ul class="faults">{leftOut.slice(0, 50).map((why, at) => <li key={at}>{brief(why, 300)}</li>)}</ul></details>}
+    </>
+  );
 }
 
 function Nothing({ root }: { root: string }) {
@@ -68,7 +69,7 @@ function List({ runs, root }: { runs: RunSummary[]; root: string }) {
         </table>
       </div>
       {shown.length === 0 && <p class="soft">No run matches the search.</p>}
-      {chosen.length > 0 && <Overlay ids={chosen} />}
+      {chosen.length > 0 && <Overlay ids={chosen} written={runs.filter((run) => chosen.includes(run.id)).map((run) => run.written ?? 0).join()} />}
     </>
   );
 }
@@ -104,7 +105,7 @@ function Line({ run, chosen, seeds, toggle }: LineProps) {
       <td><Name of={run.teacher || "–"} most={60} /></td>
       <td>{brief(run.mode, 30) || "–"}</td>
       <td class="number">{run.seed ?? "–"}</td>
-      <td class="number">{number(run.steps)}</td>
+      <td class="number">{run.kind === "eval" ? "–" : number(run.steps)}</td>
       <td class="number">{number(run.rollouts)}</td>
       <td class="number">{percent(run.headline?.pass_rate)}</td>
       <td class="number">{number(run.headline?.reward)}</td>

@@ -24,7 +24,7 @@ export function Tests({ of }: { of: Rollout }) {
           <div class="scroll" tabIndex={0} role="region" aria-label="Tests">
             <table>
               <thead><tr><th>Test</th><th>Result</th><th>Message</th><th>Where</th><th class="number">Time</th></tr></thead>
-              <tbody>{grade.tests.slice(0, 2000).map((test, at) => <Line key={at} test={test} />)}</tbody>
+              <tbody>{grade.tests.slice(0, 2000).map((test, at) => <Line key={at} test={test} waves={of.waves ?? []} />)}</tbody>
             </table>
           </div>
         )}
@@ -34,10 +34,10 @@ export function Tests({ of }: { of: Rollout }) {
   );
 }
 
-function Line({ test }: { test: TestResult }) {
+function Line({ test, waves }: { test: TestResult; waves: string[] }) {
   return (
     <tr>
-      <th scope="row"><code>{brief(test.name, 120)}</code> {test.passed === false && !bundled && <button type="button" class="plain" onClick={() => set({ tab: "waves", test: test.name })}>waves</button>}</th>
+      <th scope="row"><code>{brief(test.name, 120)}</code> {test.item.includes("[") && <span class="soft small">{brief(test.item.slice(test.item.indexOf("[")), 60)} </span>}{test.passed === false && (!bundled || waves.includes(test.name)) && <button type="button" class="plain" onClick={() => set({ tab: "waves", test: test.name })}>waves</button>}</th>
       <td><Outcome of={word(test.passed)} /></td>
       <td class="message">{brief(test.message, 1000)}</td>
       <td><code>{brief(test.where, 120)}</code></td>

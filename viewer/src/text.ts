@@ -54,6 +54,11 @@ export function ago(seconds: number, now = Date.now() / 1000): string {
   return passed < 86_400 * 14 ? `${Math.floor(passed / 86_400)} d ago` : when(seconds).slice(0, 10);
 }
 
+/** Half of a character, which no address can hold, becomes the sign for what is unknown. */
+export function wellFormed(text: string): string {
+  return text.replace(/[\ud800-\udfff]/gu, "\ufffd");
+}
+
 /** Text of any value: what a model or a config holds is not always a string. */
 export function asText(value: unknown): string {
   if (typeof value === "string") return value;

@@ -22,6 +22,7 @@ export interface RunSummary {
 export interface RunList {
   root: string;
   runs: RunSummary[];
+  left_out?: string[];
 }
 
 export interface Run extends RunSummary {
@@ -100,6 +101,7 @@ export interface Tokens {
   entropy: Num[] | null;
   advantage: Num[] | null;
   top: ([string, number][] | null)[] | null;
+  chunk: number[] | null;
 }
 
 export interface Version {
@@ -135,6 +137,7 @@ export interface Rollout {
   teacher: Version | null;
   commands: { about: string; command: string }[];
   siblings: number[];
+  waves?: string[];
 }
 
 export interface Group {

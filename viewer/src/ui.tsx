@@ -1,6 +1,6 @@
 // Small parts that every screen uses: states of loading, outcome badges, copy buttons, long texts, choices.
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Loaded } from "./data";
 import { brief, parts, visible } from "./text";
 
@@ -90,6 +90,12 @@ export function Section({ title, aside, children }: { title: string; aside?: Com
   );
 }
 
+/** A link that keys follow too: `name` is what `main.tsx` looks for. Dashed where there is nothing. */
+export function Step({ to, name, spoken, children }: { to: string | null; name: string; spoken?: string; children: ComponentChildren }) {
+  if (to === null) return <span class="step off" aria-hidden="true">{children}</span>;
+  return <a class="step" data-step={name} href={to} aria-label={spoken}>{children}</a>;
+}
+
 export function Tabs({ tabs, active, onChoose, label }: { tabs: Option[]; active: string; onChoose: (value: string) => void; label: string }) {
   const step = (event: KeyboardEvent, by: number): void => {
     const at = tabs.findIndex((tab) => tab.value === active);
@@ -100,9 +106,12 @@ export function Tabs({ tabs, active, onChoose, label }: { tabs: Option[]; active
     const list = event.currentTarget as HTMLElement;
     requestAnimationFrame(() => list.querySelector<HTMLElement>('[aria-selected="true"]')?.focus());
   };
+  const list = useRef<HTMLDivElement>(null);
+  // On a phone not all of them have room.
+  useEffect(() => list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest", inline: "nearest" }), [active]);
   return (
     <div
-      class="tabs" role="tablist" aria-label={label}
+      ref={list} class="tabs" role="tablist" aria-label={label}
       onKeyDown={(event) => {
         if (event.key === "ArrowRight") step(event, 1);
         if (event.key === "ArrowLeft") step(event, -1);

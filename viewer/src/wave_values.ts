@@ -14,6 +14,26 @@ export function formatted(bits: string, radix: Radix): string {
   return String(radix === "signed" && bits[0] === "1" ? value - (1n << BigInt(bits.length)) : value);
 }
 
+export interface Unit {
+  name: string;
+  ticks: number;
+}
+
+const FEMTOSECONDS: Record<string, number> = { s: 1e15, ms: 1e12, us: 1e9, ns: 1e6, ps: 1e3, fs: 1 };
+
+/** The largest unit of which a stretch of time has four, and how many ticks of the file one of it has. */
+export function unitOf(timescale: string, span: number): Unit {
+  const [, count = "1", given = "ns"] = /^\s*(1|10|100)\s*([munpf]?s)\s*$/.exec(timescale) ?? [];
+  const tick = Number(count) * (FEMTOSECONDS[given] ?? 1e6);
+  const name = Object.keys(FEMTOSECONDS).find((unit) => (span * tick) / (FEMTOSECONDS[unit] ?? 1) >= 4) ?? given;
+  return { name, ticks: (FEMTOSECONDS[name] ?? tick) / tick };
+}
+
+/** A time in ticks, to be read. */
+export function timeIn(unit: Unit, time: number): string {
+  return `${(time / unit.ticks).toLocaleString("en", { maximumFractionDigits: 3 })} ${unit.name}`;
+}
+
 /** The last change at or before `time`; -1 before the first. */
 export function indexAt(changes: [number, string][], time: number): number {
   let [low, high] = [0, changes.length];

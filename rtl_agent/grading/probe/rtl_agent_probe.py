@@ -134,10 +134,15 @@ def _options_of_next_simulation(args, options):
     return options
 
 
-def _with_seed_of_child(env):
-    """The environment of a process that is no simulator: it may be a script that draws."""
+def count_child():
+    """One more process that is no simulator, whether it is started or something stands in for it."""
     global _children
     _children += 1
+
+
+def _with_seed_of_child(env):
+    """The environment of a process that is no simulator: it may be a script that draws."""
+    count_child()
     env = dict(os.environ if env is None else env)
     if os.environ.get(SEED):
         env[SEED] = str(rtl_agent_probe_chance.seed_of_child(int(os.environ[SEED]), _children))

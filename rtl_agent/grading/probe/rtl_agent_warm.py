@@ -40,17 +40,19 @@ def main(control, channel, vpi_directory, modes):
     rtl_agent_warm_imports.import_everything()
     link = socket.socket(fileno=control)
     simulator = rtl_agent_warm_imports.start_simulator(vpi_directory)
+    compiler = rtl_agent_warm_imports.start_compiler(vpi_directory)
     rtl_agent_warm_imports.prepare_probe()
     places.clear()
     rtl_agent_warm_memory.settle()
     _send(link, {"ready": True})
     while (job := _receive(link)) is not None:
         answer, process = run_job(job, link, channel, simulator)
-        cpu = simulator.sync()
-        if cpu is None:
-            answer["gone"] = "the warm simulator ended"
-        else:
-            answer["cpu"] += cpu
+        for name, tool in (("simulator", simulator), ("compiler", compiler)):
+            cpu = tool.sync() if tool else 0.0
+            if cpu is None:
+                answer["gone"] = f"the warm {name} ended"
+            else:
+                answer["cpu"] += cpu
         answer["spent"] = leave_nothing(places, process)
         _send(link, answer)
 

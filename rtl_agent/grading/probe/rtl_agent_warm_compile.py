@@ -9,6 +9,8 @@ import os
 import re
 import subprocess
 
+import rtl_agent_probe
+
 _MOST_BYTES = 64 << 20  # of compiled designs that are kept
 _SOURCES = (".v", ".sv")
 _JOINED = ("-D", "-I", "-P", "-W", "-g", "-s")  # options with their value in the same word
@@ -20,6 +22,7 @@ _CHANGING = "PYTEST_CURRENT_TEST"
 _RUNNERS_MODULE = "/cocotb_iverilog_dump.v"  # with waves, cocotb's runner writes and compiles this beside the design
 
 runner_dumps = {}  # compiled design -> how many calls of $dumpfile and $dumpvars in it are the runner's
+icarus = None  # rtl_agent_warm_icarus.WarmIcarus, where there is one
 _kept = {}  # what was compiled -> (text of the compiled design, its mode, what was printed)
 
 
@@ -27,11 +30,10 @@ def run(start, args, options):
     """As `start`, which is subprocess.run, without `check`."""
     _count_dumps(args, options)
     key = _what_decides(args, options)
-    if key is None:
-        return start(args, **options)
-    compiled = os.path.join(options.get("cwd") or ".", args[args.index("-o") + 1])
     if key not in _kept:
-        return _compile(start, args, options, key, compiled)
+        return _compile(start, args, options, key)
+    rtl_agent_probe.count_child()
+    compiled = _compiled(args, options)
     text, mode, printed = _kept[key]
     with open(compiled, "wb") as stream:
         stream.write(text)
@@ -52,16 +54,29 @@ def _count_dumps(args, options):
             runner_dumps[compiled] = stream.read().count(b"$dump")
 
 
-def _compile(start, args, options, key, compiled):
+def _compiled(args, options):
+    return os.path.join(options.get("cwd") or ".", args[args.index("-o") + 1])
+
+
+def _compile(start, args, options, key):
+    """By the warm compiler where it can, which has nothing to say about a design that does not compile."""
+    if not _is_plain(options):
+        return start(args, **options)
     printed = os.memfd_create("printed")
     try:
-        done = start(args, **{**options, "stdout": printed, "stderr": subprocess.STDOUT})
+        if icarus is not None and icarus.run(args, options, printed):
+            rtl_agent_probe.count_child()
+            done = subprocess.CompletedProcess(args, 0)
+        else:
+            os.ftruncate(printed, 0)
+            os.lseek(printed, 0, os.SEEK_SET)
+            done = start(args, **{**options, "stdout": printed, "stderr": subprocess.STDOUT})
         said = os.pread(printed, os.fstat(printed).st_size, 0)
     finally:
         os.close(printed)
     _print(said, options)
-    if done.returncode == 0 and sum(len(text) for text, _, _ in _kept.values()) < _MOST_BYTES:
-        with open(compiled, "rb") as stream:
+    if key and done.returncode == 0 and sum(len(text) for text, _, _ in _kept.values()) < _MOST_BYTES:
+        with open(_compiled(args, options), "rb") as stream:
             _kept[key] = (stream.read(), os.fstat(stream.fileno()).st_mode & 0o7777, said)
     return done
 

@@ -5,11 +5,13 @@ import importlib
 import importlib.util
 import os
 import sys
+from contextlib import suppress
 
 _OURS = (
     "rtl_agent_probe_imports",
     "rtl_agent_probe_pytest",
     "rtl_agent_warm_compile",
+    "rtl_agent_warm_icarus",
     "rtl_agent_warm_items",
     "rtl_agent_warm_run",
 )
@@ -45,6 +47,16 @@ def prepare_probe():
 def runner_module():
     """cocotb 2 has its runner in cocotb_tools, 1.9 in cocotb itself."""
     return "cocotb_tools.runner" if importlib.util.find_spec("cocotb_tools") else "cocotb.runner"
+
+
+def start_compiler(vpi_directory):
+    """Icarus' own two programs, kept warm; None where the driver is not one that we can do without."""
+    import rtl_agent_warm_compile
+    from rtl_agent_warm_icarus import UnknownDriver, WarmIcarus
+
+    with suppress(UnknownDriver, OSError):
+        rtl_agent_warm_compile.icarus = WarmIcarus(f"{vpi_directory}/warm_tool.vpi")
+    return rtl_agent_warm_compile.icarus
 
 
 def start_simulator(vpi_directory):

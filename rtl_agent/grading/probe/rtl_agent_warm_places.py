@@ -14,6 +14,7 @@ _INIT = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _MOST_PIDS = 20_000  # of one job; 5 to 10 for each simulation
 _ROUNDS = 50
+_PATIENCE = 5.0  # seconds, with what has been told to end
 
 _alone = False  # in a pid namespace in which everything is a job's, but the init, this process and its simulator
 
@@ -104,7 +105,10 @@ def end_processes_since(job):
 
 
 def _next_pid():
-    """By starting a thread, which takes a number of the same sequence and costs a fiftieth of a fork."""
+    """By starting a thread, which takes a number of the same sequence and costs a fiftieth of a fork.
+
+    Until it is gone: on a busy machine it may be there for a while, and the next job could count it.
+    """
     import _thread
 
     found, done = [], _thread.allocate_lock()
@@ -116,7 +120,14 @@ def _next_pid():
 
     _thread.start_new_thread(look, ())
     done.acquire()
-    return found[0]
+    deadline = time.monotonic() + _PATIENCE
+    while time.monotonic() < deadline:
+        try:
+            os.kill(found[0], 0)
+        except ProcessLookupError:
+            return found[0]
+        os.sched_yield()
+    raise Unclean("a thread does not end")
 
 
 def _kill(pid):
@@ -130,7 +141,7 @@ def _kill(pid):
 
 def _reap(pid):
     """A process is ours to reap once its parent is gone, which was killed too."""
-    deadline = time.monotonic() + 5.0
+    deadline = time.monotonic() + _PATIENCE
     while time.monotonic() < deadline:
         with suppress(ChildProcessError):
             os.waitpid(pid, 0)

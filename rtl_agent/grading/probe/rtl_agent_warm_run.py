@@ -5,6 +5,7 @@ import sys
 
 import rtl_agent_probe
 import rtl_agent_probe_pytest
+import rtl_agent_warm_compile
 import rtl_agent_warm_files
 import rtl_agent_warm_items
 
@@ -13,6 +14,9 @@ def run(job, simulator):
     """The exit code that pytest would have."""
     take_environment()
     rtl_agent_probe.warm_simulator = simulator
+    for tool in (simulator, rtl_agent_warm_compile.icarus):
+        if tool is not None:
+            tool.owner = os.getpid()
     rtl_agent_probe.activate()
 
     def put_design():

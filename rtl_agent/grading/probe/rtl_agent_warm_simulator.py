@@ -29,6 +29,7 @@ import types
 from contextlib import suppress
 
 import rtl_agent_probe
+import rtl_agent_probe_checks
 import rtl_agent_probe_seal
 import rtl_agent_probe_written
 import rtl_agent_warm_code
@@ -91,7 +92,7 @@ def serve():
             _answer_sync(link)
             continue
         harness = rtl_agent_probe_seal.read_image(fds.pop())
-        rtl_agent_warm_code.compile_ahead(harness)
+        rtl_agent_warm_code.compile_ahead(harness, rtl_agent_probe_checks.WANTED in request["env"])
         child = rtl_agent_warm_memory.fork()
         if child == 0:
             link.close()
@@ -311,11 +312,14 @@ class WarmSimulator:
             raise RuntimeError(f"the warm simulator did not start: exit code {self._process.wait()}")
         self._takes_arguments = ready["arguments"]
         self.limits = {}
+        self.owner = None  # the process of the job: what its harness forks would mix up requests and answers
         self._turn = threading.Lock()
         self._cpu_seconds = 0.0
 
     def can_run(self, args, options):
         """As cocotb's runner starts it: a compiled design, plusargs, a format of waves."""
+        if os.getpid() != self.owner:
+            return False
         rest = list(args[len(self._prefix) :])
         same = list(args[: len(self._prefix)]) == self._prefix
         simple = _WAVES not in os.environ and all(word in ("-none", "-fst") for word in rest[1:])

@@ -18,7 +18,8 @@ from rtl_agent.registry import did_you_mean
 HELD_OUT_SHARE = 0.2  # of the parameters, and of the names
 T = TypeVar("T")
 
-TRAINED = tuple(name for name, family in FAMILIES.items() if not family.held_out)
+TRAINED = tuple(name for name, family in FAMILIES.items() if not family.held_out and not family.longer)
+LONGER = tuple(name for name, family in FAMILIES.items() if family.longer)
 HELD_OUT_WHOLE = tuple(name for name, family in FAMILIES.items() if family.held_out)
 
 

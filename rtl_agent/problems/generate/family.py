@@ -16,6 +16,7 @@ class Family(ABC, Generic[C]):
     name: ClassVar[str]
     clocked: ClassVar[bool] = True
     held_out: ClassVar[bool] = False  # never in training, wholly
+    longer: ClassVar[bool] = False  # of another family: drawn only where it is named
     pools: ClassVar[Mapping[str, Sequence[str]]]  # role -> names to draw from
     customary: ClassVar[Mapping[str, str]]  # role -> the name that a textbook has
     inside: ClassVar[Sequence[str]] = ()  # names of signals within the module, not to be drawn

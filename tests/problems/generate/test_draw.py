@@ -13,6 +13,7 @@ import pytest
 from rtl_agent.problems import Problem, Split, as_record, parse_record
 from rtl_agent.problems.generate import (
     HELD_OUT_WHOLE,
+    LONGER,
     TRAINED,
     Instance,
     UnknownFamily,
@@ -30,7 +31,7 @@ from rtl_agent.problems.generate.as_problem import vectors_json
 from rtl_agent.problems.generate.names import KEYWORDS
 
 ROOT = Path(__file__).resolve().parents[3]
-EVERY = (*TRAINED, *HELD_OUT_WHOLE)
+EVERY = (*TRAINED, *HELD_OUT_WHOLE, *LONGER)
 
 
 @pytest.fixture(scope="module")

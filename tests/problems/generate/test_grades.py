@@ -9,6 +9,7 @@ from rtl_agent.grading import Grade, Grader, Outcome, SimulationMode, StageName,
 from rtl_agent.grading.harness_python import plain_file
 from rtl_agent.problems.generate import (
     HELD_OUT_WHOLE,
+    LONGER,
     TRAINED,
     Instance,
     as_problem,
@@ -30,7 +31,7 @@ def interface_of(graded: Grade) -> tuple[bool | None, str]:
     return stage.passed, "; ".join(stage.notes)
 
 
-@pytest.mark.parametrize("family", [*TRAINED, *HELD_OUT_WHOLE])
+@pytest.mark.parametrize("family", [*TRAINED, *HELD_OUT_WHOLE, *LONGER])
 async def test_the_reference_passes_and_near_misses_fail(graders: dict[SimulationMode, Grader], family: str) -> None:
     grader = graders[SimulationMode.FAST]
     first, second = instances(21, 2, families=[family], split="held-out")

@@ -7,7 +7,7 @@ from tokenizers import Tokenizer
 
 import rtl_agent.backends
 from rtl_agent.grading import extract
-from rtl_agent.problems.generate import HELD_OUT_WHOLE, TRAINED, Instance, answer, as_problem, instances
+from rtl_agent.problems.generate import HELD_OUT_WHOLE, LONGER, TRAINED, Instance, answer, as_problem, instances
 from rtl_agent.prompts import messages
 
 
@@ -32,6 +32,12 @@ def test_prompts_and_answers_are_short(tokenizer: Tokenizer, drawn: list[Instanc
     assert max(answers) <= 150
     assert sum(prompts) / len(prompts) < 190
     assert sum(answers) / len(answers) < 100
+
+
+def test_longer_answers_fit_into_those_of_the_small_models(tokenizer: Tokenizer) -> None:
+    """Preset `small` samples 256 tokens."""
+    for instance in instances(5, 90, families=LONGER):
+        assert len(tokenizer.encode(answer(instance.reference)).ids) <= 200
 
 
 def test_a_name_has_one_or_two_tokens_and_the_same_ones_everywhere(tokenizer: Tokenizer, drawn: list[Instance]) -> None:

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from rtl_agent.problems.generate import HELD_OUT_WHOLE, TRAINED, Instance, instances, mutants
+from rtl_agent.problems.generate import HELD_OUT_WHOLE, LONGER, TRAINED, Instance, instances, mutants
 from rtl_agent.problems.generate.instance import wrong_specs
 from rtl_agent.problems.generate.spec import CLOCK, RESET
 from rtl_agent.problems.generate.vectors import Simulation, plan
@@ -17,7 +17,7 @@ EQUIVALENT = {
 }
 
 
-@pytest.mark.parametrize("family", [*TRAINED, *HELD_OUT_WHOLE])
+@pytest.mark.parametrize("family", [*TRAINED, *HELD_OUT_WHOLE, *LONGER])
 def test_the_harness_vectors_tell_every_near_miss_from_the_reference(family: str) -> None:
     for instance in instances(11, 12, families=[family], split="held-out"):
         steps = plan(instance.family, instance.spec, f"vectors {instance.seed}")

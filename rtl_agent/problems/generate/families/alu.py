@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
+from typing import ClassVar
 
 from rtl_agent.problems.generate import names
 from rtl_agent.problems.generate.family import Family, State
@@ -36,9 +37,12 @@ class Alu(Family[Choices]):
     pools = {"code": names.OPCODES, "a": names.LETTERS, "b": names.LETTERS, "result": names.DATA_OUT}  # noqa: RUF012
     customary = {"code": "op", "a": "a", "b": "b", "result": "result"}  # noqa: RUF012
 
+    code_widths: ClassVar[tuple[int, ...]] = (2, 3)
+    counts: ClassVar[tuple[int, ...]] = (3, 4)
+
     def draw(self, random: Random) -> Choices:
-        code_width = random.choice((2, 3))
-        count = random.choice((3, 4))
+        code_width = random.choice(self.code_widths)
+        count = random.choice(self.counts)
         operations = random.sample(list(OPERATIONS), count)
         codes = random.sample(range(2**code_width), count)
         return Choices(random.randint(3, 12), code_width, tuple(sorted(zip(codes, operations, strict=True))))

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
+from typing import ClassVar
 
 from rtl_agent.problems.generate import names
 from rtl_agent.problems.generate.family import Family, State
@@ -26,8 +27,10 @@ class SequenceDetector(Family[Choices]):
     inside = ("shift",)
     likely = {"enable": 0.8}  # noqa: RUF012
 
+    lengths: ClassVar[tuple[int, int]] = (3, 5)
+
     def draw(self, random: Random) -> Choices:
-        length = random.randint(3, 5)
+        length = random.randint(*self.lengths)
         return Choices(f"{random.randrange(1, 2**length):0{length}b}", random.random() < 0.3)
 
     def habit(self, choices: Choices) -> Choices:
