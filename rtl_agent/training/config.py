@@ -129,8 +129,11 @@ class ModelConfig:
     backend: str = option("embedded", "embedded (this machine), tinker (the cloud), or http://host:port", resume=True)
     engine: str = option("", "on this machine: qwen3 or transformers; empty: by the model", resume=True, advanced=True)
     renderer_name: str = option("", "how messages become tokens; empty: by the model's name")
-    load_checkpoint_path: str = option("", "start from these weights: a tinker:// path of a saved checkpoint")
+    load_checkpoint_path: str = option(
+        "", "start from these weights: a tinker:// path of a saved checkpoint, or an adapter's name or folder"
+    )
     lora_rank: int = option(32, "rank of the LoRA adapter; 0 trains all weights (own server only)", at_least=0)
+    train_unembed: bool = option(True, "the adapter covers the output layer too", advanced=True)
     temperature: float = option(1.0, "sampling temperature in training", at_least=0)
     entropy_topk: int = option(
         0,
