@@ -24,6 +24,7 @@ from rtl_agent.teachers import OTHER_TOKENS, SAME_TOKENS, TEACHERS, Teacher, Tea
 from rtl_agent.teachers.alignment import align
 from rtl_agent.teachers.known_text import TEXT
 from rtl_agent.teachers.other_tokens import LONGEST_CHUNK, ONE_TO_ONE
+from rtl_agent.teachers.teacher import COVERING_TOPK
 from rtl_agent.training.advisor import Advisor
 from rtl_agent.training.config import Config
 from rtl_agent.training.errors import BadConfig
@@ -107,8 +108,7 @@ async def open_advisors(
     if config.mode != "distill" or not (objective.kl_penalty_coef or objective.forward_kl_coef):
         return lambda problem: None
     if config.teacher == SELF:
-        topk = objective.forward_kl_topk if objective.forward_kl_coef else 0
-        itself = await _self_advisor(connection, config, tasks, topk)
+        itself = await _self_advisor(connection, config, tasks, forward_topk(config))
         return lambda problem: itself
     assert teachers is not None
     known = teachers
@@ -142,9 +142,21 @@ def alignment_lines(config: Config, teachers: Teachers) -> list[str]:
     return found
 
 
+def forward_topk(config: Config) -> int:
+    """How many of a teacher's likeliest tokens become soft targets."""
+    return config.objective.forward_kl_topk if config.objective.forward_kl_coef else 0
+
+
+def asked_topk(config: Config, opened: OpenTeacher) -> int:
+    """How many a server is asked for: of other tokens some in any case, to split a chunk's score."""
+    student, teacher = tokenizer_for(config.student), tokenizer_for(opened.tokenizer)
+    other = teacher_kind(config, student, teacher, opened.name) == OTHER_TOKENS
+    return max(forward_topk(config), COVERING_TOPK if other else 0)
+
+
 def _advisor(config: Config, tasks: TrainingTasks, opened: OpenTeacher) -> Advisor:
     objective, scorer = config.objective, opened.scorer
-    topk = objective.forward_kl_topk if objective.forward_kl_coef else 0
+    topk = forward_topk(config)
     student, teacher = tokenizer_for(config.student), tokenizer_for(opened.tokenizer)
     kind = teacher_kind(config, student, teacher, opened.name)
     if kind == OTHER_TOKENS:

@@ -183,7 +183,7 @@ async def _train(config: Config, path: Path, console: Console, stop: Stop) -> Tr
             context = await context_length(connection, config)
         say = _sayer(console)
         elsewhere = await open_elsewhere(config, stack, say)
-        await check_teachers(elsewhere.teachers, say)
+        await check_teachers(config, elsewhere.teachers, say)
         begun = stack.enter_context(_run_of(config, path))
         run = begun.run
         _log_to(run, stack)
@@ -225,7 +225,7 @@ async def _train(config: Config, path: Path, console: Console, stop: Stop) -> Tr
         console.print(_headline(tasks, total, first), highlight=False, markup=False, soft_wrap=True)
         teachers = await open_teachers(config, connection, elsewhere)
         if teachers:
-            await check_teachers([one for one in teachers.all if one not in elsewhere.teachers], say)
+            await check_teachers(config, [one for one in teachers.all if one not in elsewhere.teachers], say)
             for line in alignment_lines(config, teachers):
                 say(line)
             teachers.check_rules(tasks.sampler.problems)
