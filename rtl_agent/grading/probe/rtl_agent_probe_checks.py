@@ -15,6 +15,7 @@ WANTED = "RTL_AGENT_CHECKS"
 NAME = "@checks"  # of this module in those of the harness: no Python text can have it
 SECOND_PASS_NS = 10_000  # at least; else four times what the whole simulation took
 MOST_CHECKS = 20_000  # in a second pass; then checks stop it again
+MOST_READS = 200_000  # of signals in a second pass: a loop may wait for what only a failed check would have prevented
 MOST_TESTS = 32  # of a simulation that have a second pass
 MOST_SIGNALS = 64  # counted by name; the rest together
 _REST = "(others)"
@@ -34,7 +35,7 @@ class _Pass:
 
     def __init__(self, name, started, second):
         self.name, self.started, self.second = name, started, second
-        self.evaluated = self.held = self.other = 0
+        self.evaluated = self.held = self.other = self.reads = 0
         self.changes = self.changes_held = 0  # checks that expect another value of a signal than the one before did
         self.failed = False
         self._before = {}  # signal -> the value that was expected of it last
@@ -78,10 +79,12 @@ def watch(handles):
     counting = bool(os.environ.get(WANTED))
     if counting:
         for kind in vars(handles).values():
-            if isinstance(kind, type) and isinstance(vars(kind).get("value"), property):
-                _watch_value(kind, vars(kind)["value"])
-            if isinstance(kind, type) and "setimmediatevalue" in vars(kind):
-                kind.setimmediatevalue = _noting_write(vars(kind)["setimmediatevalue"])
+            if isinstance(kind, type) and issubclass(kind, handles.SimHandleBase):
+                if isinstance(vars(kind).get("value"), property):
+                    _watch_value(kind, vars(kind)["value"])
+                for name in ("set", "setimmediatevalue"):
+                    if callable(vars(kind).get(name)):
+                        setattr(kind, name, _noting_write(vars(kind)[name]))
 
 
 def _watch_value(kind, found):
@@ -91,6 +94,10 @@ def _watch_value(kind, found):
         global _last
         name = _name(self)
         _read.add(name)
+        if _is_second and _pass is not None:
+            _pass.reads += 1
+            if _pass.reads > MOST_READS:
+                raise RuntimeError("the second pass of this test reads signals without end")
         if name not in _driven:
             _last = name
         return get(self)
