@@ -119,7 +119,7 @@ class InterfaceStage:
     """
 
     def __init__(self, sandbox: Sandbox, toolchain: Toolchain) -> None:
-        cocotb_version = CocotbVersion.V2  # the environment that has pyslang
+        toolchain, cocotb_version = toolchain.here, CocotbVersion.V2  # the environment that has pyslang
         self._checker = InterfaceChecker(
             sandbox, toolchain.mounts(cocotb_version), toolchain.harness(cocotb_version).executable
         )

@@ -58,6 +58,7 @@ async def open_workspace(
         writable=("/code", "/src", "/rundir", *((dump.place,) if dump else ())),
         links=toolchain.links(),
         disk_bytes=256 * MIB,
+        image=toolchain.image,
     )
     async with sandbox.open(spec, pass_fds=(channel.far_fd,)) as box:
         for path, text in files_around(problem).items():

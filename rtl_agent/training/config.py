@@ -229,8 +229,14 @@ class GradingConfig:
     syntax_coef: float | None = option(None, "weight of RTL that compiles", at_least=0)
     test_coef: float | None = option(None, "weight of the tests; 0 skips the simulation", at_least=0)
     jobs: int = option(0, "grades at a time; 0: one for each core", alias="grading_jobs", at_least=0, resume=True)
+    sandbox: str = option(
+        "", "where designs run: bubblewrap, docker or podman; empty: $RTL_AGENT_SANDBOX, else bubblewrap", resume=True
+    )
     oss_sim_image: str = option(
-        "", "container image of the simulators; ignored: there is no Docker sandbox yet", resume=True
+        "",
+        "container image with the simulators, such as CVDP's, for sandbox=docker and sandbox=podman; empty: this "
+        "machine's simulators",
+        resume=True,
     )
 
     def weights(self) -> RewardWeights:

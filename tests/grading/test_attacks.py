@@ -18,7 +18,7 @@ from rtl_agent.grading import PRESETS, Grade, Grader, Outcome, Submission, submi
 from rtl_agent.grading.extract import extract
 from rtl_agent.grading.simulation import SimulationMode
 from rtl_agent.problems import Problem
-from rtl_agent.sandbox import MIB, Box, BoxSpec, BubblewrapSandbox, Ended, Limits
+from rtl_agent.sandbox import MIB, Box, BoxSpec, Ended, Limits, make_sandbox
 from rtl_agent.toolchain import find_toolchain
 from tests.grading.cases import cases_of_kind, problem_for, read_expect, text_of
 
@@ -243,7 +243,7 @@ async def test_a_hostile_shell_gains_nothing(
     mark = f"{attack.name}-{os.getpid()}"
     env = {**tools.env(cocotb_version), "HOME": "/code", MARK: mark}
     limits = Limits(wall_seconds=expect.get("timeout", 20), cpu_seconds=10, output_bytes=4 * MIB, keep_bytes=MIB)
-    sandbox = BubblewrapSandbox(slots=1)
+    sandbox = make_sandbox(1)
     async with sandbox.open(spec) as box:
         for name, text in problem.context.items():
             await box.write(f"/code/{name}", text.encode())
