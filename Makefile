@@ -32,8 +32,9 @@ test-quick:  ## in a minute, without EDA tools and torch: lint and the tests tha
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/pytest -p tests.quick -m "not slow" $(XDIST)
 
-test-all: setup  ## the same with the slow tests, Ray among them
+test-all: setup  ## the same with the slow tests, Ray and containers among them
 	@sh scripts/setup.sh --page
+	@sh scripts/setup.sh --containers
 	@$(BIN)/python -c 'import ray' 2>/dev/null || $(BIN)/pip install -qq --disable-pip-version-check -e '.[dev,ray]'
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check --quiet .

@@ -41,14 +41,17 @@ class ByteVocabulary:
     @staticmethod
     def from_tokenizer(tokenizer: HuggingFaceTokenizer) -> "ByteVocabulary":
         """Of a byte-level or a SentencePiece tokenizer, checked on a text with a bit of everything."""
-        added = {int(token) for token in tokenizer.added_tokens_decoder}
+        blank, added = blank_tokens(tokenizer), {int(token) for token in tokenizer.added_tokens_decoder}
         names = {token: name for name, token in tokenizer.get_vocab().items() if token not in added}
         for spelled in (_byte_level, _sentence_piece):
-            found = {token: data for token, name in names.items() if (data := spelled(name)) is not None}
+            found = {token: data for token, name in names.items() if (data := spelled(name)) is not None} | blank
             vocabulary = ByteVocabulary(found, tokenizer)
             if found and vocabulary._holds(_PROBE):
                 return vocabulary
-        raise NotBytes("the tokenizer is neither byte-level nor SentencePiece: its tokens cannot be read as bytes")
+        raise NotBytes(
+            "its tokens cannot be read as the bytes of a text: it is neither byte-level nor SentencePiece, or it "
+            "changes a text before it encodes it (a space before it, lower case)"
+        )
 
     def __getitem__(self, token: int) -> bytes:
         """The bytes of a token; KeyError for a marker."""
@@ -105,6 +108,16 @@ class ByteVocabulary:
 
     def _holds(self, text: str) -> bool:
         return self.encode(text.encode()) is not None
+
+
+def blank_tokens(tokenizer: HuggingFaceTokenizer) -> dict[int, bytes]:
+    """Added tokens that are rows of spaces or line breaks, as GPT-NeoX's and Gemma's vocabularies have them: all other
+    added tokens are taken to be markers."""
+    added = {int(token): one for token, one in tokenizer.added_tokens_decoder.items()}
+    spelled = {
+        token: str(one).replace(_SPACE, " ") for token, one in added.items() if not getattr(one, "special", True)
+    }
+    return {token: text.encode() for token, text in spelled.items() if text.isspace()}
 
 
 # Letters, digits, white space of all kinds, and characters of two, three and four bytes, in the form that every

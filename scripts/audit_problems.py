@@ -2,10 +2,15 @@
 
     python scripts/audit_problems.py bundled generated [--minutes 20]   audits what is not there yet
     RTL_AGENT_CVDP=<folder> python scripts/audit_problems.py cvdp       the development part of CVDP
+    RTL_AGENT_CVDP=<folder> python scripts/audit_problems.py --siblings looks for right designs of CVDP's problems
     python scripts/audit_problems.py --tables                           docs/audit.md and the shipped table of trust
 
 Stopped at any moment, the same command goes on. Of CVDP's problems only facts and verdicts are kept: no sentence that a
 harness or a tool said.
+
+Hardly any of CVDP's problems comes with a right design. But problems of one family are often steps of one design: what
+one gives to be changed is what another asks for. --siblings grades such files, and keeps in docs/audit/cvdp-right.json
+which problem gives files that pass another one's tests; `cvdp` then takes them as right designs.
 """
 
 import argparse
@@ -21,12 +26,14 @@ from typing import Any
 from rtl_agent.audit import AuditOptions, Trust, TrustTable, audit_all, read_audits
 from rtl_agent.audit.audit import TRIVIAL
 from rtl_agent.audit.store import SHIPPED, by_family
+from rtl_agent.grading import GradeCache, Grader, Outcome, default_cache_path, submit
 from rtl_agent.problems import Needs, Problem, load_problems, read_problems
 from rtl_agent.problems.generate import HELD_OUT_WHOLE, TRAINED
 from rtl_agent.problems.problem import family_of
 
 ROOT = Path(__file__).resolve().parent.parent
 AUDITS, PAGE = ROOT / "docs" / "audit", ROOT / "docs" / "audit.md"
+SIBLINGS = AUDITS / "cvdp-right.json"
 BEGIN, END = "<!-- tables -->", "<!-- end of tables -->"
 SETS = {"bundled": "The bundled set", "generated": "The generated families", "cvdp": "CVDP, development part"}
 PER_FAMILY = 2
@@ -40,20 +47,69 @@ def problems_of(name: str) -> list[Problem]:
     if name == "generated":
         families = (*TRAINED, *HELD_OUT_WHOLE)
         return [one for family in families for one in load_problems(f"generated:{family},count={PER_FAMILY}")]
-    folder = os.environ.get("RTL_AGENT_CVDP")
-    if not folder:
-        raise SystemExit("RTL_AGENT_CVDP should name the folder of the CVDP JSONL files")
-    found = [one for one in read_problems(Path(folder)) if one.needs is Needs.OPEN_TOOLS]
+    found = [one for one in read_problems(cvdp_folder()) if one.needs is Needs.OPEN_TOOLS]
     # Those with a right design first: of them everything can be known.
     return sorted(found, key=lambda one: (one.reference is None, one.id))
 
 
+def cvdp_folder() -> Path:
+    folder = os.environ.get("RTL_AGENT_CVDP")
+    if not folder:
+        raise SystemExit("RTL_AGENT_CVDP should name the folder of the CVDP JSONL files")
+    return Path(folder)
+
+
+def files_of_family(problem: Problem, others: Sequence[Problem]) -> dict[str, Mapping[str, str]]:
+    """Problem -> the targets of this problem as that one of the same family gives them; each text once."""
+    found: dict[str, Mapping[str, str]] = {}
+    for other in others:
+        shown = {**other.context, **(other.reference or {})}
+        if other.id != problem.id and other.family == problem.family and all(path in shown for path in problem.targets):
+            files = {path: shown[path] for path in problem.targets}
+            if files and all(map(str.strip, files.values())) and files not in (problem.given, *found.values()):
+                found[other.id] = files
+    return found
+
+
+async def find_siblings(jobs: int | None, timeout: float) -> None:
+    """Problem -> the first of its family that gives a right design of it, in a file; those that are in it stay."""
+    every = read_problems(cvdp_folder())
+    found: dict[str, str | None] = json.loads(SIBLINGS.read_text()) if SIBLINGS.exists() else {}
+    with GradeCache(default_cache_path()) as cache:
+        async with Grader(jobs=jobs, timeout_seconds=timeout, cache=cache) as grader:
+
+            async def one(problem: Problem) -> None:
+                passing = None
+                for name, files in files_of_family(problem, every).items():
+                    grade = await grader.grade(problem, submit(problem, files), as_given=True)
+                    if grade.outcome is Outcome.PASSED:
+                        passing = name
+                        break
+                found[problem.id] = passing
+                SIBLINGS.write_text(json.dumps(dict(sorted(found.items())), indent=0) + "\n")
+                print(f"siblings: {len(found)}, {sum(map(bool, found.values()))} have a right design", flush=True)
+
+            await asyncio.gather(*(one(problem) for problem in problems_of("cvdp") if problem.id not in found))
+
+
+def answers_of(name: str, problems: Sequence[Problem]) -> dict[str, list[Mapping[str, str]]]:
+    if name != "cvdp" or not SIBLINGS.exists():
+        return {}
+    right = json.loads(SIBLINGS.read_text())
+    every = read_problems(cvdp_folder())
+    known = {one.id: right[one.id] for one in problems if right.get(one.id)}
+    return {one.id: [files_of_family(one, every)[known[one.id]]] for one in problems if one.id in known}
+
+
 def silent(folder: Path) -> None:
     """Take out what tools and harnesses said, in words that may be a problem's."""
+    unsaid = "said in the audit, not kept"
     for path in folder.glob("*.json"):
         found = json.loads(path.read_text())
-        right = [{**one, "note": bool(one["note"]) and "said in the audit, not kept"} for one in found["right"]]
-        kept = {**found, "names_inside_note": "", "right": right}
+        right = [{**one, "note": unsaid if one["note"] else ""} for one in found["right"]]
+        kept = {**found, "names_inside_note": "", "right": right, "errors": [unsaid for _ in found["errors"]]}
+        if "could not be read" in found["trivial_note"]:
+            kept["trivial_note"] = "the interface could not be read"
         if kept != found:
             lines = ",\n".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in kept.items())
             path.write_text(f"{{\n{lines}\n}}\n")
@@ -122,18 +178,23 @@ def write_tables() -> None:
 def run(name: str, given: argparse.Namespace) -> None:
     problems = [one for one in problems_of(name) if given.only in one.id]
     out, numbers = AUDITS / name, count(1)
+
+    def told() -> None:
+        if name == "cvdp":
+            silent(out)
+        print(f"{name}: {next(numbers)} of {len(problems)}", flush=True)
+
     work = audit_all(
         problems,
         AuditOptions(),
         out=out,
+        answers=answers_of(name, problems),
         jobs=given.jobs,
         timeout=given.timeout,
         minutes=given.minutes,
-        told=lambda: print(f"{name}: {next(numbers)} of {len(problems)}", flush=True),
+        told=told,
     )
     asyncio.run(work)
-    if name == "cvdp":
-        silent(out)
 
 
 def main() -> None:
@@ -143,8 +204,11 @@ def main() -> None:
     parser.add_argument("--jobs", type=int)
     parser.add_argument("--timeout", type=float, default=60.0)
     parser.add_argument("--only", default="", help="only problems whose id contains this")
+    parser.add_argument("--siblings", action="store_true", help="look for right designs of CVDP's problems")
     parser.add_argument("--tables", action="store_true", help="make the tables from the files")
     given = parser.parse_args()
+    if given.siblings:
+        asyncio.run(find_siblings(given.jobs, given.timeout))
     for name in given.sets:
         run(name, given)
     if given.tables:

@@ -4,9 +4,9 @@
     python scripts/compare_methods.py write [--study teachers]
 
 The studies: `comparison` of objectives (docs/comparison.md), `teachers` by what they read and know (docs/teachers.md),
-`curriculum` of the order of problems (docs/curriculum.md). Every job is a run of its own under --runs, which a kill
-does not lose: the next start goes on where it stopped. A job that has ended leaves docs/STUDY/METHOD-SEED.json and is
-not run again. `write` needs these files
+`curriculum` of the order of problems (docs/curriculum.md), `rewards` by what a design that fails earns
+(docs/rewards.md). Every job is a run of its own under --runs, which a kill does not lose: the next start goes on where
+it stopped. A job that has ended leaves docs/STUDY/METHOD-SEED.json and is not run again. `write` needs these files
 alone.
 """
 
@@ -122,6 +122,12 @@ CURRICULA = (
     Method("adaptive", "rl", (*_MIXED, "curriculum=adaptive"), "those whose pass rate is nearest a half"),
 )
 
+REWARDS = (
+    Method("staged", "rl", ("reward=staged",), "staged: all tests or nothing"),
+    Method("graded", "rl", ("reward=graded",), "graded: the share of tests passed"),
+    Method("dense", "rl", ("reward=dense",), "dense: and how far the others came"),
+)
+
 
 @dataclass(frozen=True)
 class Study:
@@ -130,6 +136,7 @@ class Study:
     name: str
     methods: tuple[Method, ...]
     signal: bool = False  # the table also says how many groups taught nothing
+    progress: bool = False  # and how many answers earned by progress in tests that they failed
 
     @property
     def results(self) -> Path:
@@ -146,6 +153,7 @@ STUDIES = {
         Study("comparison", METHODS),
         Study("teachers", TEACHERS),
         Study("curriculum", CURRICULA, signal=True),
+        Study("rewards", REWARDS, signal=True, progress=True),
     )
 }
 
@@ -179,6 +187,7 @@ def run(study: Study, method: Method, seed: int, runs: Path, console: Console) -
         "common": list(COMMON),
         "curve": curve(lines),
         "signal": signal(lines),
+        "beyond_tests": beyond_tests(path),
         "exam": read(path)["after"],
     }
     study.results.mkdir(exist_ok=True)
@@ -212,6 +221,16 @@ def signal(lines: list[dict[str, Any]]) -> dict[str, list[float]]:
     return {name: [round(line[name], 4) for line in steps] for name in names}
 
 
+def beyond_tests(path: Path) -> float:
+    """The share of answers that earned by progress in tests, without one more test passed."""
+    found = []
+    for file in sorted((path / "rollouts").glob("step_*.jsonl")):
+        for line in file.read_text().splitlines():
+            progress = (json.loads(line).get("grade") or {}).get("progress")
+            found.append(bool(progress and progress["beyond_tests"]))
+    return mean(found) if found else 0.0
+
+
 def passed_at(points: list[dict[str, float]], axis: str, spent: float) -> float | None:
     """The pass rate when so much was spent, by a straight line between evaluations; None if it never was."""
     for before, after in itertools.pairwise(points):
@@ -231,8 +250,9 @@ def write(study: Study) -> None:
     rows = [
         "| method | seeds | pass@1, greedy | pass@1, T = 1 | pass@8 | "
         f"at {cpu:,.0f} CPU s | at {tokens:,.0f} sampled tokens | CPU s |"
-        + (" groups without signal | in the second half |" if study.signal else ""),
-        "| --- " * (10 if study.signal else 8) + "|",
+        + (" groups without signal | in the second half |" if study.signal else "")
+        + (" answers that earn without a test |" if study.progress else ""),
+        "| --- " * (8 + 2 * study.signal + study.progress) + "|",
     ]
     for method in known:
         of = found[method.name]
@@ -247,6 +267,8 @@ def write(study: Study) -> None:
         if study.signal:
             without = [one["signal"]["groups/no_signal"] for one in of]
             cells += [_spread([mean(steps) for steps in without]), _spread([mean(_later(steps)) for steps in without])]
+        if study.progress:
+            cells.append(_spread([one["beyond_tests"] for one in of]))
         rows.append(f"| {method.about} | {len(of)} | " + " | ".join(cells) + " |")
     page = study.page.read_text()
     before, _, rest = page.partition(BEGIN)

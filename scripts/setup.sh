@@ -1,7 +1,8 @@
 #!/bin/sh
 # Installs what rtl-agent needs, once: system packages with apt-get, Python packages in .venv. Silent when all is there.
 # With --quick only what `make test-quick` needs: Python packages without torch, no tools.
-# With --browser only what the tests of the page need, with --page what rebuilds the page too.
+# With --browser only what the tests of the page need, with --page what rebuilds the page too; with --containers only
+# the engines that the tests of the sandboxes docker and podman start for themselves.
 set -eu
 cd "$(dirname "$0")/.."
 venv=.venv
@@ -38,6 +39,12 @@ find_missing_for_page() {
     packages='' programs=''
     has_browser || need "chromium fonts-dejavu-core" "chromium (or google-chrome, or another that RTL_AGENT_BROWSER names)"
     [ "$mode" = --browser ] || { has node && has npm; } || need "nodejs npm" "node and npm"
+}
+
+find_missing_for_containers() {
+    packages='' programs=''
+    { has dockerd && has runc; } || need "docker.io runc" "dockerd"
+    { has podman && has conmon; } || need "podman conmon" "podman"
 }
 
 find_python() {
@@ -114,14 +121,15 @@ install_tools() {
 }
 
 mode=${1:-} find=find_missing
-if [ "$mode" = --browser ] || [ "$mode" = --page ]; then
-    find=find_missing_for_page
+if [ "$mode" = --browser ] || [ "$mode" = --page ] || [ "$mode" = --containers ]; then
+    find=find_missing_for_page tests="of the page (tests/view)"
+    [ "$mode" != --containers ] || find=find_missing_for_containers tests="of the sandboxes docker and podman"
     "$find"
     [ -n "$packages" ] || exit 0
     log=$(mktemp)
     trap 'rm -f "$log"' EXIT
     # Everything else can be tested without.
-    (install_packages) || say "the tests of the page (tests/view) will fail without: $programs."
+    (install_packages) || say "the tests $tests will fail without: $programs."
     exit 0
 fi
 if [ "$mode" = --quick ]; then

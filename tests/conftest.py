@@ -1,6 +1,7 @@
 """Shared by all tests: CVDP's data where it is at hand, the bundled set, and one grader for each worker."""
 
 import os
+import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -21,15 +22,29 @@ settings.load_profile("any-machine")
 
 @pytest.hookimpl(trylast=True)  # after those that -m leaves out are gone
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Without CVDP's data its tests are deselected, and that is said; a wrong folder makes them fail."""
+    """Without CVDP's data its tests are deselected, and that is said; a wrong folder makes them fail. So are tests that
+    need a daemon of containers, where none can be started."""
     _begin_with_the_long_ones(items, getattr(config, "workerinput", {}).get("workercount", 1))
-    if os.environ.get(CVDP):
-        return
-    left_out = [item for item in items if item.get_closest_marker("cvdp")]
+    if not os.environ.get(CVDP):
+        _leave_out(config, items, "cvdp", f"tests over CVDP's data were left out: {CVDP} is not set")
+    if reason := _no_containers():
+        _leave_out(config, items, "containers", f"tests of sandboxes docker and podman were left out: {reason}")
+
+
+def _no_containers() -> str:
+    """Why no daemon can be started here; a machine without one has no use for these sandboxes either."""
+    if os.geteuid() != 0:
+        return "only root can start a daemon"
+    missing = [program for program in ("dockerd", "podman", "runc") if shutil.which(program) is None]
+    return f"{missing[0]} is not installed (`sh scripts/setup.sh --containers`)" if missing else ""
+
+
+def _leave_out(config: pytest.Config, items: list[pytest.Item], mark: str, why: str) -> None:
+    left_out = [item for item in items if item.get_closest_marker(mark)]
     if left_out:
-        items[:] = [item for item in items if not item.get_closest_marker("cvdp")]
+        items[:] = [item for item in items if not item.get_closest_marker(mark)]
         config.hook.pytest_deselected(items=left_out)
-        config.stash[_LEFT_OUT] = len(left_out)
+        config.stash.setdefault(_LEFT_OUT, []).append(f"{len(left_out)} {why}")
 
 
 def _begin_with_the_long_ones(items: list[pytest.Item], workers: int) -> None:
@@ -46,12 +61,12 @@ def _begin_with_the_long_ones(items: list[pytest.Item], workers: int) -> None:
     items[:] = [*ordered, *others]
 
 
-_LEFT_OUT = pytest.StashKey[int]()
+_LEFT_OUT = pytest.StashKey[list[str]]()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    if count := config.stash.get(_LEFT_OUT, 0):
-        terminalreporter.write_line(f"{count} tests over CVDP's data were left out: {CVDP} is not set", yellow=True)
+    for line in config.stash.get(_LEFT_OUT, []):
+        terminalreporter.write_line(line, yellow=True)
 
 
 @pytest.fixture(scope="session", autouse=True)

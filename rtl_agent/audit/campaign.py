@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rtl_agent.audit.audit import AuditOptions, Auditor
+from rtl_agent.audit.audit import SHORT_LIMIT, AuditOptions, Auditor
 from rtl_agent.audit.findings import AUDIT_VERSION, Findings
 from rtl_agent.audit.store import is_current, read_audit, with_trust, write_audit
 from rtl_agent.audit.trees import Files
@@ -47,16 +47,18 @@ async def audit_all(
     with GradeCache(default_cache_path() if cache else None) as grades:
         async with (
             Grader(jobs=jobs, timeout_seconds=timeout, cache=grades) as grader,
-            Auditor(grader, options) as auditor,
+            Grader(jobs=jobs, timeout_seconds=min(timeout, SHORT_LIMIT), cache=grades) as quick,
+            Auditor(grader, options, quick=quick) as auditor,
         ):
 
             async def one(problem: Problem) -> dict[str, Any] | None:
-                done = kept(out, problem)
+                known = (answers or {}).get(problem.id, ())
+                done = kept(out, problem, auditor.settings(problem, known))
                 if done is None:
                     async with turns:
                         if until is not None and time.monotonic() > until:
                             return None
-                        found = await auditor.audit(problem, misses[problem.id], (answers or {}).get(problem.id, ()))
+                        found = await auditor.audit(problem, misses[problem.id], known)
                         done = _written(out, found)
                 told()
                 return done
@@ -68,13 +70,15 @@ def _written(out: Path | None, found: Findings) -> dict[str, Any]:
     return with_trust(found) if out is None else write_audit(out, found)
 
 
-def kept(out: Path | None, problem: Problem) -> dict[str, Any] | None:
-    """An audit that was made before, of this very problem and by this version; not one that was not finished."""
+def kept(out: Path | None, problem: Problem, settings: Mapping[str, int]) -> dict[str, Any] | None:
+    """An audit that was made before, of this very problem, by this version and with these settings; not one that was
+    not finished."""
     path = out / f"{problem.id}.json" if out is not None else None
     if path is None or not path.exists():
         return None
     found = read_audit(path)
-    return found if is_current(found, problem, AUDIT_VERSION) and not found["errors"] else None
+    current = is_current(found, problem, AUDIT_VERSION) and found.get("settings") == settings
+    return found if current and not found.get("errors") else None
 
 
 def _near_misses(problems: Sequence[Problem]) -> dict[str, list[NearMiss]]:

@@ -16,7 +16,7 @@ from rtl_agent.toolchain import Toolchain
 _PROGRAM = INSIDE / "compare.py"
 _AT_A_TIME = 12  # designs in one box
 SHORT, LONG = 40, 220  # cycles of a phase
-SIMULATION_SECONDS, PROOF_SECONDS = 6.0, 15.0
+SIMULATION_SECONDS, PROOF_SECONDS = 6.0, 15.0  # of CPU
 _COCOTB = CocotbVersion.V2
 _SIZED = re.compile(r"\d+'s?([bodh])([0-9a-f_]+)")
 
@@ -68,7 +68,7 @@ class Comparison:
         """Equal by Yosys at every set of parameters, or not known to be."""
         if not self._tops or not all(can_vary(top, self._parameters) for top in self._tops):
             return [Compared.UNKNOWN] * len(designs)
-        tops = [[top.name, sets] for top in self._tops for sets in self._sets[top.name]]
+        tops = [[top.name, sets, stimulus.watch(top)] for top in self._tops for sets in self._sets[top.name]]
         return await self._ask({"what": "prove", "tops": tops, "seconds": PROOF_SECONDS}, designs)
 
     async def _ask(self, job: Mapping[str, Any], designs: Sequence[Files]) -> list[Compared]:
@@ -88,7 +88,7 @@ class Comparison:
             self._toolchain.mounts(_COCOTB), links=self._toolchain.links(), disk_bytes=512 * MIB, processes=64
         )
         env = {**self._toolchain.env(_COCOTB), "HOME": "/code", "LANG": "C.UTF-8"}
-        limits = Limits(wall_seconds=900, cpu_seconds=900, file_bytes=64 * MIB)
+        limits = Limits(wall_seconds=7200, cpu_seconds=900, file_bytes=64 * MIB)
         python = self._toolchain.harness(_COCOTB).executable
         async with self._turns, self._sandbox.open(spec) as box:
             await box.write("/code/compare.py", _PROGRAM.read_bytes())

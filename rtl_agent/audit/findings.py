@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
-AUDIT_VERSION = 1  # raised with every change that can change a finding or a grade of trust
+AUDIT_VERSION = 2  # raised with every change that can change a finding or a grade of trust
 
 
 class Fate(StrEnum):
@@ -108,6 +108,7 @@ class Findings:
     right: tuple[RightDesign, ...]
     trivial: Mapping[str, str]  # a design that tells nothing -> its outcome
     trivial_note: str  # why some could not be made
+    interface: str  # where these designs have their ports from, "" where no ports are known
     near_misses: Mapping[str, str]  # name -> outcome
     outputs: Mapping[str, Mapping[str, str]]  # module.output -> value it is stuck at -> outcome
     seeds: int  # with how many the same right design was graded
@@ -119,10 +120,12 @@ class Findings:
     names_inside_note: str
     renamed: int
     unnamed: tuple[str, ...]  # what the tests touch and the specification does not name
+    unmentioned: tuple[str, ...]  # outputs whose names nothing in the harness's Python can form
     checks: int  # asserts and raises in the harness's Python
     tests: tuple[str, ...]  # that the right design passes
     errors: tuple[str, ...] = ()  # what could not be graded
     tools: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, int] = field(default_factory=dict)  # how much was tried
 
     @property
     def known_right(self) -> tuple[RightDesign, ...]:
@@ -172,6 +175,7 @@ class Findings:
             "right": [one.to_json() for one in self.right],
             "trivial": dict(self.trivial),
             "trivial_note": self.trivial_note,
+            "interface": self.interface,
             "near_misses": dict(self.near_misses),
             "outputs": {name: dict(at) for name, at in self.outputs.items()},
             "seeds": self.seeds,
@@ -183,10 +187,12 @@ class Findings:
             "names_inside_note": self.names_inside_note,
             "renamed": self.renamed,
             "unnamed": list(self.unnamed),
+            "unmentioned": list(self.unmentioned),
             "checks": self.checks,
             "kills": self.kills,
             "errors": list(self.errors),
             "tools": dict(self.tools),
+            "settings": dict(self.settings),
         }
 
 

@@ -2,13 +2,17 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from rtl_agent.audit.trees import Design, Files
-from rtl_agent.grading.interface import HDL, expected_interface
+from rtl_agent.grading.interface import HDL, ExpectedInterface, expected_interface
 from rtl_agent.problems import Problem
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
+# Handles of everything in a design, whatever it is called.
+_LOOKS_AT_ALL = re.compile(
+    r"\b(_sub_handles|_discover_all|_handles|_get_all)\b|\b(in|iter\(|list\(|dir\()\s*dut\s*[:\])]"
+)
 _HEADER = re.compile(r"^[ \t]*module\s+(\w+)\b.*?;", re.MULTILINE | re.DOTALL)
 
 
@@ -33,15 +37,49 @@ def said_words(problem: Problem) -> set[str]:
 
 
 def unnamed(problem: Problem) -> tuple[str, ...]:
-    """Names that the tests need and nothing that is shown gives. `data_3` is given by `data_0`, or by `data_`."""
+    """Names that the tests need and nothing that is shown gives: modules, parameters, what is touched in the design.
+    `data_3` is given by `data_0`, or by `data_`."""
     words = said_words(problem)
     stems = {word.rstrip("0123456789") for word in words if word[-1].isdigit() or word.endswith("_")}
-    needed = (port.name for one in expected_interface(problem.harness) for port in one.ports)
-    tops = (one.top for one in expected_interface(problem.harness))
-    missing = (name for name in (*tops, *needed) if name not in words)
+    expected = expected_interface(problem.harness)
+    needed = (name for one in expected for name in (*one.parameters, *(port.name for port in one.ports)))
+    missing = (name for name in (*(one.top for one in expected), *needed) if name not in words)
     return tuple(
         dict.fromkeys(name for name in missing if name.rstrip("0123456789") not in stems or not name[-1].isdigit())
     )
+
+
+def unmentioned(problem: Problem, outputs: Iterable[str]) -> tuple[str, ...]:
+    """Outputs whose names the tests neither have nor can form from a beginning or an end that they have as a string."""
+    names = tuple(dict.fromkeys(outputs))
+    texts = [text for path, text in problem.harness.files.items() if path.endswith((".py", *HDL))]
+    words = {word for text in texts for word in _WORD.findall(text)}
+    if any(_LOOKS_AT_ALL.search(text) for text in texts):
+        return ()
+    parts = [part for text in texts for part in _strings(text)]
+    begins = {part.rstrip("_") for part in parts if part.rstrip("_")}
+    ends = {part for part in parts if part.startswith("_")}
+
+    def formed(name: str) -> bool:
+        pieces = name.split("_")
+        begun = any("_".join(pieces[:count]) in begins for count in range(1, len(pieces)))
+        return begun or name.rstrip("0123456789").rstrip("_") in begins or any(name.endswith(end) for end in ends)
+
+    return tuple(name for name in names if name not in words and not formed(name))
+
+
+def _strings(text: str) -> Iterator[str]:
+    """The words in a Python text's strings, pieces of f-strings among them."""
+    try:
+        nodes = ast.walk(ast.parse(text))
+        yield from (
+            word
+            for node in nodes
+            if isinstance(node, ast.Constant) and isinstance(node.value, str)
+            for word in _WORD.findall(node.value)
+        )
+    except (SyntaxError, ValueError, RecursionError):
+        return
 
 
 def checks(problem: Problem) -> int:
@@ -61,17 +99,51 @@ def _checks(text: str) -> int:
     return found
 
 
-def headers_shown(problem: Problem) -> Iterator[Files]:
-    """Where no right design is known: answers that have at least the interface, as what is shown gives it.
+def interfaces_shown(problem: Problem) -> Iterator[tuple[str, Files]]:
+    """Where no right design is known: answers that have at least the interface, and what they take it from.
 
-    The files as given; then a module's head in the specification, made into a module of its own.
+    The files as given; a module's head in the specification, made into a module of its own; last, what the tests touch.
     """
     if any(text.strip() for text in problem.given.values()):
-        yield {path: problem.given.get(path, "") for path in problem.targets}
-    tops = [one.top for one in expected_interface(problem.harness)]
-    if len(problem.targets) != 1 or len(tops) != 1:
+        yield "the given files", {path: problem.given.get(path, "") for path in problem.targets}
+    expected = expected_interface(problem.harness)
+    if len(problem.targets) != 1 or len(expected) != 1:
         return
     for text in (problem.prompt, *problem.context.values()):
         for match in _HEADER.finditer(text):
-            if match[1] == tops[0]:
-                yield {problem.targets[0]: f"{match[0]}\nendmodule\n"}
+            if match[1] == expected[0].top:
+                yield "the specification", {problem.targets[0]: f"{match[0]}\nendmodule\n"}
+    if expected[0].ports:
+        yield TOUCHED, {problem.targets[0]: _as_touched(problem, expected[0])}
+
+
+TOUCHED = "what the tests touch"  # an interface that is a guess: a design with it that fails says nothing
+_ONE_BIT = re.compile(
+    r"cl(oc)?k|rst|reset|(^|_)(en|enable|valid|ready|start|done|clr|clear|load|req|ack|we|wr|rd)", re.I
+)
+_WIDE = 64  # an input of which nothing says how wide it is: what a test drives should fit
+
+
+def _as_touched(problem: Problem, expected: ExpectedInterface) -> str:
+    """A module with the ports that the tests touch and the specification names, as wide as it says."""
+    said = said_words(problem)
+    shown = "\n".join((problem.prompt, *problem.context.values()))
+    ports = []
+    for port in expected.ports:
+        if port.name not in said or port.name in expected.parameters or not port.name.isidentifier():
+            continue
+        width = port.width or _said_width(shown, port.name)
+        if port.direction == "input":
+            ports.append(f"  input [{(width or (1 if _ONE_BIT.search(port.name) else _WIDE)) - 1}:0] {port.name}")
+        else:
+            ports.append(f"  output [{(width or 1) - 1}:0] {port.name}")
+    parameters = ", ".join(f"parameter {name} = 8" for name in expected.parameters if name.isidentifier())
+    head = f"module {expected.top} {f'#({parameters}) ' if parameters else ''}"
+    return f"{head}(\n" + ",\n".join(ports).replace(" [0:0]", "") + "\n);\nendmodule\n"
+
+
+def _said_width(shown: str, name: str) -> int | None:
+    """`[7:0] name` or `name[7:0]`, Markdown's marks between them aside."""
+    own = re.escape(name)
+    found = re.search(rf"\[(\d+)\s*:\s*0\][`* ]*{own}\b|\b{own}[`* (]*\[(\d+)\s*:\s*0\]", shown)
+    return min(int(found[1] or found[2]), 4095) + 1 if found else None

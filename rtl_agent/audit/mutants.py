@@ -1,80 +1,80 @@
 """Mutants of a right design, graded by the problem's own harness; those that pass are told from the right design."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Sequence
+from itertools import islice
 
 from rtl_agent.audit.choose import in_turn
 from rtl_agent.audit.equivalence import LONG, SHORT, Compared, Comparison
 from rtl_agent.audit.findings import Fate, MutantFate, MutationScore, fates
-from rtl_agent.audit.trees import Design, Mutation, Trees
+from rtl_agent.audit.trees import Design, Files, Mutation, Trees
 from rtl_agent.grading import Grade, Outcome, StageName
 
-_BATCH = 12
+GradeAll = Callable[[Sequence[Files]], Awaitable[Sequence[Grade]]]
+# Where the right design stands a bench, a design that does not compile or rest beside it does something else.
+_UNLIKE = (Compared.DIFFERS, Compared.HANGS, Compared.BROKEN)
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """A mutation that compiles, and what simulation beside the right design has shown so far."""
-
-    mutation: Mutation
-    compared: Compared
-
-
-async def candidates(
-    trees: Trees, design: Design, comparison: Comparison, parameters: Sequence[str], count: int, seed: str
-) -> tuple[list[Candidate], list[MutantFate], int]:
-    """`count` mutations of all, those that were tried in vain, and how many there are."""
+async def fates_of_mutants(
+    trees: Trees,
+    design: Design,
+    comparison: Comparison,
+    parameters: Sequence[str],
+    count: int,
+    seed: str,
+    grade_all: GradeAll,
+) -> tuple[list[MutantFate], int]:
+    """Of `count` mutations, then of those that were tried in vain; and how many candidates there are."""
     every = await trees.mutations(design, parameters)
-    waiting = list(in_turn(every, seed))
-    found: list[Candidate] = []
+    waiting = in_turn(every, seed)
+    found: list[MutantFate] = []
     vain: list[MutantFate] = []
-    while waiting and len(found) < count:
-        batch, waiting = waiting[: max(_BATCH, count - len(found))], waiting[max(_BATCH, count - len(found)) :]
+    while batch := list(islice(waiting, count - len(found))):
         compile_ = await trees.that_compile(design, batch)
-        verdicts = await comparison.simulate([one.apply(design.files) for one in compile_], cycles=SHORT)
-        for one, compared in zip(compile_, verdicts, strict=True):
-            if compared in (Compared.BROKEN, Compared.HANGS):
-                vain.append(_fate(one, Fate.BROKEN if compared is Compared.BROKEN else Fate.HANGS))
-            elif len(found) < count:
-                found.append(Candidate(one, compared))
-    return found, vain, len(every)
+        grades = await grade_all([one.apply(design.files) for one in compile_])
+        for one in await _judged(compile_, grades, design, comparison):
+            (vain if one.fate in (Fate.BROKEN, Fate.HANGS) else found).append(one)
+    return [*found, *vain], len(every)
 
 
-async def judged(
-    candidates: Sequence[Candidate], grades: Sequence[Grade], design: Design, comparison: Comparison
+async def _judged(
+    mutations: Sequence[Mutation], grades: Sequence[Grade], design: Design, comparison: Comparison
 ) -> list[MutantFate]:
-    """By their grades; those that pass and were not seen to differ are simulated for longer, then handed to Yosys."""
-    passed = [
-        one
-        for one, grade in zip(candidates, grades, strict=True)
-        if grade.outcome is Outcome.PASSED and one.compared is not Compared.DIFFERS
-    ]
-    told = await _told_apart([one.mutation for one in passed], design, comparison)
+    """By their grades. Only those that pass are simulated beside the right design; and those that ended at the time
+    limit, as one that never comes to rest by itself tells nothing of the tests."""
+    passed = [one for one, grade in zip(mutations, grades, strict=True) if grade.outcome is Outcome.PASSED]
+    stopped = [one for one, grade in zip(mutations, grades, strict=True) if was_stopped(grade)]
+    told = await _told_apart(passed, design, comparison)
+    beside = await comparison.simulate([one.apply(design.files) for one in stopped], cycles=SHORT)
+    told |= {one: Fate.HANGS for one, seen in zip(stopped, beside, strict=True) if seen is Compared.HANGS}
     found = []
-    for one, grade in zip(candidates, grades, strict=True):
+    for one, grade in zip(mutations, grades, strict=True):
         if grade.outcome is Outcome.ERROR:
-            found.append(_fate(one.mutation, Fate.ERROR))
-        elif grade.outcome is Outcome.PASSED:
-            found.append(_fate(one.mutation, told.get(one.mutation, Fate.SURVIVED)))
+            found.append(_fate(one, Fate.ERROR))
+        elif one in told:
+            found.append(_fate(one, told[one]))
         elif grade.stage(StageName.SYNTAX).passed is False:
-            found.append(_fate(one.mutation, Fate.BROKEN))
+            found.append(_fate(one, Fate.BROKEN))
         else:
-            found.append(_fate(one.mutation, Fate.KILLED, failed_tests(grade)))
+            found.append(_fate(one, Fate.KILLED, failed_tests(grade)))
     return found
 
 
-async def _told_apart(mutations: Sequence[Mutation], design: Design, comparison: Comparison) -> Mapping[Mutation, Fate]:
-    longer = await comparison.simulate([one.apply(design.files) for one in mutations], cycles=LONG)
-    fate = {
-        one: Fate.SURVIVED if compared is Compared.DIFFERS else Fate.UNDECIDED
-        for one, compared in zip(mutations, longer, strict=True)
-    }
+def was_stopped(grade: Grade) -> bool:
+    """Whether it ended at the time limit."""
+    return any(": stopped after" in reason for reason in grade.reasons)
+
+
+async def _told_apart(mutations: Sequence[Mutation], design: Design, comparison: Comparison) -> dict[Mutation, Fate]:
+    """Of those that pass: simulated for a short time, then for longer, then handed to Yosys."""
+    fate: dict[Mutation, Fate] = dict.fromkeys(mutations, Fate.UNDECIDED)
+    for cycles in (SHORT, LONG):
+        left = [one for one in mutations if fate[one] is Fate.UNDECIDED]
+        seen = await comparison.simulate([one.apply(design.files) for one in left], cycles=cycles)
+        fate |= {one: Fate.SURVIVED for one, what in zip(left, seen, strict=True) if what in _UNLIKE}
     # What waits for which event is not part of a proof: both sides must have the same clocks.
     same = [one for one in mutations if fate[one] is Fate.UNDECIDED and not _changes_events(one)]
-    for one, compared in zip(same, await comparison.prove([one.apply(design.files) for one in same]), strict=True):
-        if compared is Compared.PROVED:
-            fate[one] = Fate.EQUIVALENT
-    return fate
+    proofs = await comparison.prove([one.apply(design.files) for one in same])
+    return fate | {one: Fate.EQUIVALENT for one, what in zip(same, proofs, strict=True) if what is Compared.PROVED}
 
 
 def _changes_events(mutation: Mutation) -> bool:

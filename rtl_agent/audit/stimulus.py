@@ -23,10 +23,7 @@ def bench(module: Module, parameters: Mapping[str, str], seed: str, *, cycles: i
     """Verilog of the module `audit_bench`. Signals are wider than ports need, as parameters may widen these; what is
     too much of them is cut off, or stays z on both sides."""
     random = Random(f"stimulus {seed}")
-    inputs = [port for port in module.ports if port.direction == "input"]
-    resets = [port for port in inputs if _RESET.search(port.name)]
-    waited = {name for edge, name in module.events if edge}
-    clocks = [port for port in inputs if port.name in waited and port not in resets]
+    inputs, resets, clocks = _roles(module)
     data = [port for port in inputs if port not in resets and port not in clocks]
     connected = ", ".join(f".{port.name}({port.name})" for port in module.ports)
     lines = [
@@ -45,6 +42,39 @@ def bench(module: Module, parameters: Mapping[str, str], seed: str, *, cycles: i
         lines += _phase(random, modes, data, resets, clocks, module, cycles * (6 if phase == PHASES - 1 else 1))
     lines += ["    $fclose(audit_file);", "    $finish(0);", "  end", "endmodule", ""]
     return "\n".join(lines)
+
+
+def _roles(module: Module) -> tuple[list[Port], list[Port], list[Port]]:
+    """Inputs; resets and clocks among them."""
+    inputs = [port for port in module.ports if port.direction == "input"]
+    resets = [port for port in inputs if _RESET.search(port.name)]
+    waited = {name for edge, name in module.events if edge}
+    return inputs, resets, [port for port in inputs if port.name in waited and port not in resets]
+
+
+def watch(module: Module) -> str:
+    """Verilog of the module `audit_watch` around a miter `audit_both`: `audit_bad` is 1 where outputs differ after all
+    resets have been on at an edge of the clock. "" without one clock and a reset: any state may be the first then."""
+    inputs, resets, clocks = _roles(module)
+    if not testable(module) or not resets or len(clocks) != 1:
+        return ""
+    on = " && ".join(f"{'!' if _is_low(port, module) else ''}{port.name}[0]" for port in resets)
+    return "\n".join(
+        [
+            "module audit_watch(",
+            *(f"  input [{_width(port) - 1}:0] {port.name}," for port in inputs),
+            "  output audit_bad);",
+            "  wire audit_differs;",
+            f"  wire audit_tick = {clocks[0].name}[0];",
+            "  reg audit_seen = 0;",
+            f"  audit_both audit_pair ({', '.join(f'.in_{port.name}({port.name})' for port in inputs)}, "
+            ".trigger(audit_differs));",
+            f"  always @(posedge audit_tick) if ({on}) audit_seen <= 1;",
+            "  assign audit_bad = audit_seen && audit_differs;",
+            "endmodule",
+            "",
+        ]
+    )
 
 
 def _width(port: Port) -> int:

@@ -15,6 +15,7 @@ _PROGRAMS = tuple(
     INSIDE / name for name in ("tree.py", "expressions.py", "mutations.py", "rewrites.py", "audit_worker.py")
 )
 _BATCH = 8  # mutations checked in one request: the largest designs take 0.1 s of CPU each, and a request has 3 s
+_PATIENCE_SECONDS = 90.0  # the worker's CPU is limited; how long that takes is up to the machine
 _COCOTB = CocotbVersion.V2  # the environment that has pyslang
 
 Files = Mapping[str, str]
@@ -90,7 +91,9 @@ class Trees:
 
     def __init__(self, sandbox: Sandbox, toolchain: Toolchain) -> None:
         python = toolchain.harness(_COCOTB).executable
-        self._slang = SlangWorker(sandbox, toolchain.mounts(_COCOTB), python, programs=_PROGRAMS)
+        self._slang = SlangWorker(
+            sandbox, toolchain.mounts(_COCOTB), python, programs=_PROGRAMS, deadline=_PATIENCE_SECONDS
+        )
 
     async def aclose(self) -> None:
         await self._slang.aclose()

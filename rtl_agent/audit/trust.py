@@ -81,8 +81,11 @@ def _passes_for_nothing(found: Findings) -> Said:
 
 
 def _right_design(found: Findings) -> Said:
-    if found.right and not found.known_right:
+    refused = [one.origin for one in found.right if one.outcome not in ("passed", "error")]
+    if refused and not found.known_right:
         yield TrustGrade.F, "no design that should be right passes"
+    elif refused:
+        yield TrustGrade.D, f"a design that should be right does not pass: {', '.join(refused)}"
     elif not found.right:
         yield TrustGrade.C, "no right design is known: nobody has shown that a right answer passes, nor what tests miss"
 
@@ -124,6 +127,12 @@ def _outputs(found: Findings) -> Said:
             yield TrustGrade.B, f"{name} can be {' or '.join(values)} all the time"
 
 
+def _unmentioned(found: Findings) -> Said:
+    """Without a right design nobody has tried it: known from the names alone."""
+    if found.unmentioned and not found.outputs:
+        yield TrustGrade.C, f"its tests have no name for the outputs {', '.join(found.unmentioned)}"
+
+
 def _flaky(found: Findings) -> Said:
     if found.failed_seeds:
         grade = TrustGrade.D if 10 * found.failed_seeds >= found.seeds else TrustGrade.C
@@ -152,6 +161,7 @@ _RULES: tuple[Callable[[Findings], Said], ...] = (
     _mutants,
     _near_misses,
     _outputs,
+    _unmentioned,
     _flaky,
     _names,
     _ours,

@@ -20,6 +20,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeVar
 from urllib.parse import urlsplit
 
+from rtl_agent.backends.adapters import Adapter, adopt
 from rtl_agent.backends.engine.registry import EngineOptions
 from rtl_agent.backends.server.embedded import EmbeddedServer
 from rtl_agent.backends.server.process import KEY_PREFIX, ServerSettings, new_key
@@ -79,6 +80,15 @@ class Connection:
         """Raises ServerDied, with the end of the server's log, if an embedded server is gone."""
         if self.server:
             self.server.check()
+
+    def adopt(self, adapter: Adapter) -> str:
+        """The tinker:// path under which an embedded server has the adapter from now on."""
+        if self.server is None:
+            raise CannotConnect(
+                f"{adapter.name} is a folder on this machine, which only backend=embedded reads: give a tinker:// path "
+                "of that server"
+            )
+        return adopt(adapter, self.server.log.parent)
 
     def close(self, status: Literal["success", "errored"] = "success") -> None:
         """Ends the session, so that a server frees its models; an embedded server ends as well. Safe to call again."""

@@ -11,6 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from rtl_agent.grading import Extraction
 from rtl_agent.problems import BadRecord, Problem, Selection, Split, choose, load_problems
+from rtl_agent.sandbox import choose_sandbox
 
 ALL_PASSED, SOME_FAILED, BAD_INPUT, OUR_FAULT = 0, 1, 2, 3
 INTERRUPTED = 130
@@ -22,7 +23,8 @@ EXTRAS = {
         *("peft", "safetensors", "tinker", "tinker_cookbook", "tokenizers", "torch", "transformers"),
     ),
     "ray": ("ray",),
-    "dev": ("playwright",),
+    "docker": ("docker",),
+    "dev": ("docker", "playwright"),
 }
 
 out = Console(emoji=False)  # `a:b:c` is not an emoji
@@ -106,6 +108,37 @@ HowRead = Annotated[
 ]
 Timeout = Annotated[
     float, typer.Option("--timeout", metavar="SECONDS", min=1.0, help="How long each service of a harness may take.")
+]
+
+
+def _choose(name: str) -> str:
+    choose_sandbox(name)
+    return name
+
+
+def _choose_image(image: str) -> str:
+    choose_sandbox(image=image)
+    return image
+
+
+# Chosen for the whole process when the option is read: nothing has to hand them on.
+SandboxName = Annotated[
+    str,
+    typer.Option(
+        "--sandbox",
+        metavar="NAME",
+        callback=_choose,
+        help="Where designs run: bubblewrap, docker or podman. [default: $RTL_AGENT_SANDBOX, else bubblewrap]",
+    ),
+]
+OssSimImage = Annotated[
+    str,
+    typer.Option(
+        "--oss-sim-image",
+        metavar="IMAGE",
+        callback=_choose_image,
+        help="Container image with the simulators, such as CVDP's, for docker and podman. [default: this machine's]",
+    ),
 ]
 
 

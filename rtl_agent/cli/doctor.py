@@ -8,8 +8,15 @@ import typer
 from rich.markup import escape
 
 from rtl_agent.cli import console
-from rtl_agent.cli.console import AsJson
-from rtl_agent.sandbox import BubblewrapSandbox, CheckResult, check_available, describe_cgroups, run_self_check
+from rtl_agent.cli.console import AsJson, SandboxName
+from rtl_agent.sandbox import (
+    CheckResult,
+    SandboxKind,
+    check_available,
+    describe_cgroups,
+    run_self_check,
+    sandbox_kind,
+)
 from rtl_agent.sandbox.checks import CHECKS
 from rtl_agent.toolchain import Toolchain, ToolMissing, find_toolchain, forget_toolchain
 from rtl_agent.toolchain.install import InstallError, install_everything
@@ -37,17 +44,19 @@ def doctor(
         bool,
         typer.Option("--self-check", help="Also run every sandbox check; takes about a minute."),
     ] = False,
+    sandbox: SandboxName = "",
     as_json: AsJson = False,
 ) -> None:
     """Show which tools were found, where they differ from CVDP's versions, and whether the sandbox works."""
     rows = _tool_rows(find_toolchain())
-    obstacles = check_available()
-    checks = _run_checks() if self_check and not obstacles else []
+    kind = sandbox_kind(sandbox)
+    obstacles = kind.obstacles()
+    checks = _run_checks(kind) if self_check and not obstacles else []
     well = not obstacles and all(check.passed for check in checks) and not any(row.bad for row in rows)
     if as_json:
-        _print_json(rows, obstacles, checks, well)
+        _print_json(rows, kind.name, obstacles, checks, well)
     else:
-        _print_lines(rows, obstacles, checks, well)
+        _print_lines(rows, kind.name, obstacles, checks, well)
     raise typer.Exit(console.ALL_PASSED if well else console.SOME_FAILED)
 
 
@@ -106,16 +115,16 @@ def _tool_rows(tools: Toolchain) -> list[_Row]:
     return rows
 
 
-def _run_checks() -> list[CheckResult]:
+def _run_checks(kind: SandboxKind) -> list[CheckResult]:
     with console.progress_bar("checking the sandbox", len(CHECKS)) as progress:
 
         def done(result: CheckResult) -> None:
             progress.update(progress.task_ids[0], advance=1, note=result.name)
 
-        return asyncio.run(run_self_check(BubblewrapSandbox(slots=2), done))
+        return asyncio.run(run_self_check(kind(2), done))
 
 
-def _print_lines(rows: list[_Row], obstacles: list[str], checks: list[CheckResult], well: bool) -> None:
+def _print_lines(rows: list[_Row], sandbox: str, obstacles: list[str], checks: list[CheckResult], well: bool) -> None:
     """One line for each tool, the path last and whole: it is there to be copied."""
     names, versions = (
         max(len(text) for text in texts) for texts in zip(*((r.name, r.found) for r in rows), strict=True)
@@ -127,7 +136,7 @@ def _print_lines(rows: list[_Row], obstacles: list[str], checks: list[CheckResul
         told += [part for part in (row.note, row.where) if part]
         _print_line(f"{row.name:{names}}  {found}  {escape('; '.join(told))}".rstrip())
     works = "[red]does not work[/]" if obstacles else "[green]works[/]"
-    _print_line(f"sandbox: {BubblewrapSandbox.name} {works}")
+    _print_line(f"sandbox: {sandbox} {works}")
     for obstacle in obstacles:
         _print_line(f"  {escape(obstacle)}")
     _print_line(f"cgroups: {escape(describe_cgroups())}")
@@ -149,7 +158,7 @@ def _print_line(markup: str) -> None:
     console.out.print(markup, highlight=False, soft_wrap=True)
 
 
-def _print_json(rows: list[_Row], obstacles: list[str], checks: list[CheckResult], well: bool) -> None:
+def _print_json(rows: list[_Row], sandbox: str, obstacles: list[str], checks: list[CheckResult], well: bool) -> None:
     console.print_json(
         {
             "ok": well,
@@ -165,7 +174,7 @@ def _print_json(rows: list[_Row], obstacles: list[str], checks: list[CheckResult
                 }
                 for row in rows
             ],
-            "sandbox": {"kind": BubblewrapSandbox.name, "works": not obstacles, "obstacles": obstacles},
+            "sandbox": {"kind": sandbox, "works": not obstacles, "obstacles": obstacles},
             "cgroups": describe_cgroups(),
             "self_check": [{"name": c.name, "passed": c.passed, "message": c.message} for c in checks],
         }

@@ -10,7 +10,7 @@ from rich.markup import escape
 
 from rtl_agent.audit.filtering import TrustFilter
 from rtl_agent.cli import console
-from rtl_agent.cli.console import Categories, Difficulties, Families, Ids, Jobs, SkipBad, out
+from rtl_agent.cli.console import Categories, Difficulties, Families, Ids, Jobs, OssSimImage, SandboxName, SkipBad, out
 from rtl_agent.cli.eval_options import (
     Backend,
     BaseUrl,
@@ -114,6 +114,8 @@ def evaluate(
     skip_bad: SkipBad = False,
     at_a_time: Annotated[int, typer.Option("--concurrency", min=1, help="Episodes at a time.")] = 16,
     jobs: Jobs = None,
+    sandbox: SandboxName = "",
+    oss_sim_image: OssSimImage = "",
     cache: Annotated[bool, typer.Option(help="Cache grades, so that the same text is not graded twice.")] = True,
     as_json: console.AsJson = False,
 ) -> None:

@@ -14,7 +14,11 @@ _MISSING = "this needs more packages: run `make setup`, or pip install 'rtl-agen
 
 # who
 ModelName = Annotated[
-    str, typer.Option("--model", help="A model's name, a run directory, a model directory, or a tinker:// path.")
+    str,
+    typer.Option(
+        "--model",
+        help="A model's or adapter's name, a run directory, a model's or adapter's folder, or a tinker:// path.",
+    ),
 ]
 Backend = Annotated[str, typer.Option(help="embedded, tinker or http://host:port. [default: embedded, or the run's]")]
 EngineName = Annotated[

@@ -17,6 +17,8 @@ from rtl_agent.cli.console import (
     Ids,
     Jobs,
     Kinds,
+    OssSimImage,
+    SandboxName,
     Side,
     SkipBad,
     Source,
@@ -86,6 +88,8 @@ def grade(
     ] = SimulationMode.AUTO,
     cache: Annotated[bool, typer.Option(help="Cache grades, so that the same text is not graded twice.")] = True,
     executor: Annotated[str, typer.Option(metavar="NAME", help=f"Where to grade: {', '.join(EXECUTORS)}.")] = "local",
+    sandbox: SandboxName = "",
+    oss_sim_image: OssSimImage = "",
     only: Only = None,
     keep: Annotated[
         Path | None,

@@ -68,7 +68,14 @@ def _notes(grade: Grade, stage: Stage) -> list[str]:
         return list(stage.notes[:_MOST_NOTES])
     names = tuple(name for test in grade.tests for name in (test.name, test.item) if name)
     general = [note for note in stage.notes if not note.startswith(names)]
-    return [_tests_in_short(grade.tests), *general[:_MOST_NOTES]]
+    return [_tests_in_short(grade.tests), *general[:_MOST_NOTES], *_progress(grade)]
+
+
+def _progress(grade: Grade) -> list[str]:
+    """How far the failed tests came, where the reward counts it."""
+    parts = grade.progress.parts if grade.progress else ()
+    known = [part for part in parts if part.value is not None and part.name != "tests_passed"]
+    return [f"{part.name.replace('_', ' ')} {part.value:.0%}: {part.reason}" for part in known]
 
 
 def counted_tests(tests: Sequence[TestResult]) -> list[TestResult]:

@@ -21,11 +21,18 @@ def pretrain(
         int | None, typer.Option(min=1000, help="Tokens to train on, prompts and padding included.")
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the weights and the problems.")] = None,
+    start: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True, file_okay=False, help="Directory of weights to begin with, in place of the shipped ones."
+        ),
+    ] = None,
 ) -> None:
     """Train a shipped model from scratch, as it was made. Started again, it resumes where it last saved."""
     ensure_packages()
     import torch
 
+    from rtl_agent.backends.engine.contract import EngineError
     from rtl_agent.backends.models.registry import own_config
     from rtl_agent.training.pretrain import Pretraining
     from rtl_agent.training.pretrain import pretrain as run
@@ -38,7 +45,10 @@ def pretrain(
     recipe = RECIPES[which]
     name = recipe.model or f"rtl-agent/{which}"
     config = own_config(name)
-    start = weights_for(name, recipe.start) if recipe.start else None
+    try:
+        weights = weights_for(name, recipe.start, start) if recipe.start or start else None
+    except EngineError as error:
+        raise typer.BadParameter(str(error), param_hint="--start") from error
     torch.set_num_threads(1)  # results depend on it, and a second thread adds nothing at this size
     number = recipe.seed if seed is None else seed
     job = Pretraining(tokens=tokens or recipe.tokens, seed=number, rates=recipe.rates)
@@ -57,5 +67,5 @@ def pretrain(
                 told = time.monotonic()
                 console.err.print(f"{done.tokens:,} of {job.tokens:,} tokens  {note}", highlight=False)
 
-        done = run(job, config, material, out, start=start, on_step=step)
+        done = run(job, config, material, out, start=weights, on_step=step)
     typer.echo(f"{out}: {done.tokens:,} tokens, loss {done.loss:.4f}, {done.cpu_seconds:,.0f} CPU s")

@@ -94,6 +94,9 @@ def grade_metrics(grade: Grade) -> dict[str, float | int]:
     if "tests_passed" in metrics:
         metrics["tests_fraction"] = grade.stage(StageName.TESTS).score
         metrics["pass_rate"] = float(grade.outcome is Outcome.PASSED)
+    if grade.progress is not None:
+        metrics["progress"] = grade.progress.score
+        metrics["progress_without_tests"] = float(grade.progress.beyond_tests)
     return metrics
 
 

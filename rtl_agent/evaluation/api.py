@@ -39,7 +39,7 @@ def evaluate(
 
     Args:
         problems: what `load_problems` takes: `bundled`, `generated`, a CVDP file, a directory, ...
-        model: a model's name, a run directory, a model directory, or a tinker:// path.
+        model: a model's or adapter's name, a run directory, a model's or adapter's folder, or a tinker:// path.
         samples: answers to each problem.
         k: for pass@k; 1 and `samples` if not given.
         temperature: 0 with one sample and 1 with several if not given.

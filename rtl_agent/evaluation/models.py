@@ -11,6 +11,7 @@ from typing import Any
 
 import tinker
 
+from rtl_agent.backends.adapters import Adapter, find_adapter
 from rtl_agent.backends.connect import EMBEDDED, CannotConnect, Connection, connect
 from rtl_agent.backends.engine.contract import EngineError
 from rtl_agent.backends.engine.registry import choose_engine
@@ -102,8 +103,8 @@ async def open_model(spec: ModelSpec) -> AsyncIterator[Model]:
         finally:
             await endpoint.aclose()
         return
-    place = _place(spec)
     try:
+        place = _place(spec)
         models = [place.base] if place.base else []
         with connect(place.backend, models=models, state=place.state, engine=_engine(spec, place)) as connection:
             yield await _token_model(spec, connection, place)
@@ -133,6 +134,7 @@ class Place:
     path: str = ""  # of saved weights
     state: Path | None = None
     run: RunRecord | None = None
+    adapter: Adapter | None = None
 
 
 def _place(spec: ModelSpec) -> Place:
@@ -141,6 +143,8 @@ def _place(spec: ModelSpec) -> Place:
     if spec.checkpoint:
         raise EvaluationError(f"--checkpoint chooses from a run directory, and {spec.model} is not one")
     backend = spec.backend or EMBEDDED
+    if backend == EMBEDDED and (adapter := find_adapter(spec.model)):
+        return Place(spec.model, backend, adapter.base, adapter=adapter)
     if not spec.model.startswith(SAVED):
         folder = Path(spec.model)
         base = str(folder.absolute()) if backend == EMBEDDED and folder.is_dir() else spec.model
@@ -180,7 +184,10 @@ def _chosen(spec: ModelSpec, run: RunRecord) -> Checkpoint:
 
 async def _token_model(spec: ModelSpec, connection: Connection, place: Place) -> TokenModel:
     service = connection.service
-    if place.path:
+    if place.adapter:
+        client = await service.create_sampling_client_async(model_path=connection.adopt(place.adapter))
+        base, weights = place.base, place.adapter.digest
+    elif place.path:
         client = await service.create_sampling_client_async(model_path=place.path)
         base = place.base or await client.get_base_model_async()
         weights = place.path

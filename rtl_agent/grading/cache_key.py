@@ -38,7 +38,7 @@ class GradeKeys:
     def key(self, job: GradeJob, fingerprint: Mapping[str, str]) -> str:
         # What was refused beside the files only changes a note, which is written anew for each caller.
         parts = [self._problem(job.problem), job.submission.files, job.seed, job.simulate, fingerprint, self._settings]
-        return _hash([*parts, *job.terms])
+        return _hash([*parts, *(["with counted checks"] if job.checks else []), *job.terms])
 
     def _problem(self, problem: Problem) -> str:
         known, digest = self._problems.get(problem.id, (None, ""))

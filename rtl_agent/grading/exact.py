@@ -44,6 +44,7 @@ class ExactPath:
         seed: int,
         *,
         with_syntax: bool,
+        checks: bool = False,
         output: bool = False,
         dump: Dump | None = None,
     ) -> ServiceRun:
@@ -54,7 +55,8 @@ class ExactPath:
         """
         with open_channel() as channel:
             async with open_workspace(self._sandbox, self._toolchain, problem, service, channel, dump) as box:
-                env = {**service_env(self._toolchain, problem, service, channel, seed), **(dump.env if dump else {})}
+                env = service_env(self._toolchain, problem, service, channel, seed, checks=checks)
+                env |= dump.env if dump else {}
                 if output:
                     env["PYTEST_ADDOPTS"] = f"{env.get('PYTEST_ADDOPTS', '')} -rA".strip()
                 expected = await self._expected_items(box, problem, service, env, channel)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from rtl_agent.grading.replies.choose import Chosen, choose, wanted, workspace_of
+from rtl_agent.grading.replies.cleaned import without_end_tokens
 from rtl_agent.grading.replies.documents import unwrapped
 from rtl_agent.grading.replies.pieces import pieces_of
 from rtl_agent.grading.replies.thinking import after_thinking
@@ -34,7 +35,7 @@ def extract(problem: Problem, reply: str, extraction: Extraction = DEFAULT_EXTRA
 
 
 def _forgiving(problem: Problem, text: str) -> Chosen:
-    text = unwrapped(text)
+    text = unwrapped(without_end_tokens(text))
     if "\n" not in text:
         text = text.replace("\r", "\n")
     return choose(wanted(problem), problem.given, workspace_of(problem), pieces_of(text))

@@ -32,9 +32,11 @@ class FastPath:
             return str(missing)
         return ""
 
-    async def run(self, problem: Problem, service: Service, submission: Submission, seed: int) -> ServiceRun:
+    async def run(
+        self, problem: Problem, service: Service, submission: Submission, seed: int, *, checks: bool = False
+    ) -> ServiceRun:
         """Collect without the design, put the design in, run; all in one forked process."""
-        env = service_env(self._toolchain, problem, service, None, seed)
+        env = service_env(self._toolchain, problem, service, None, seed, checks=checks)
         if handles_waves(problem):
             env["RTL_AGENT_WAVES"] = "1"
         job = {

@@ -33,6 +33,34 @@ class Stage:
 
 
 @dataclass(frozen=True)
+class Compared:
+    """Values of one signal that a test compared, how many matched, and how often the same value was expected."""
+
+    compared: int
+    matched: int
+    commonest: int
+
+
+@dataclass(frozen=True)
+class Checks:
+    """What the checks of one test found that depend on the design; counted where a reward asks for it."""
+
+    evaluated: int  # until the test ended
+    held: int  # before the first that did not
+    other: int  # assertions that no signal of the design decides; they count nowhere
+    changes_held: int  # of those that held: they expect another value of a signal than the one before did
+    changes: int  # of that kind in the second pass, in which no check stops the test
+    whole: bool  # that pass came to the end of the test
+    time_ns: float  # of simulation, until the test ended
+    signals: Mapping[str, Compared]
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> "Checks":
+        signals = {name: Compared(**compared) for name, compared in data["signals"].items()}
+        return Checks(**{**data, "signals": signals})
+
+
+@dataclass(frozen=True)
 class TestResult:
     """One cocotb test, or one pytest item, by name. `passed` is None when it was skipped."""
 
@@ -45,6 +73,12 @@ class TestResult:
     where: str | None = None  # file and line of the failing check
     service: str = ""
     item: str = ""  # the pytest item that it ran in; "" for the item itself
+    checks: Checks | None = None
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> "TestResult":
+        checks = data.get("checks")
+        return TestResult(**{**data, "checks": checks and Checks.from_json(checks)})
 
 
 @dataclass(frozen=True)
@@ -57,6 +91,8 @@ class SimulationResult:
     tests: int
     passed: int
     time_ns: float | None = None  # simulation time when the last test ended
+    evaluated: int | None = None  # checks, where they were counted
+    held: int | None = None
 
 
 @dataclass(frozen=True)
@@ -81,6 +117,29 @@ class Reward:
 
 
 @dataclass(frozen=True)
+class ProgressPart:
+    """One thing that shows how far a design came, from 0 to 1, and why; None where it cannot be known."""
+
+    name: str
+    value: float | None
+    reason: str
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a failed design came in its tests (grading/progress.py)."""
+
+    score: float  # what `dense` gives for the tests, of 1
+    parts: tuple[ProgressPart, ...] = ()
+    signals: Mapping[str, float] = field(default_factory=dict)  # share of compared values that matched
+    beyond_tests: bool = False  # it earns more than the tests that passed do
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> "Progress":
+        return Progress(**{**data, "parts": tuple(ProgressPart(**part) for part in data["parts"])})
+
+
+@dataclass(frozen=True)
 class Grade:
     """Everything that is known of one submission to one problem."""
 
@@ -102,6 +161,7 @@ class Grade:
     terms: Mapping[str, float] = field(default_factory=dict)  # what reward terms of one's own said, by name
     extraction: str = ""  # how the files were read off a reply; "" when files were handed in
     only: tuple[str, ...] = ()  # the tests that were asked for, where not all were: no full grade, and no reward
+    progress: Progress | None = None  # of a design that failed, where a reward asks for it
     cached: bool = False  # it was made before; the timings are those of that time
 
     def stage(self, name: StageName) -> Stage:
@@ -118,11 +178,13 @@ class Grade:
             Stage(StageName(stage["name"]), stage["passed"], stage["score"], tuple(stage["notes"]))
             for stage in data["stages"]
         )
-        known["tests"] = tuple(TestResult(**test) for test in data["tests"])
+        known["tests"] = tuple(TestResult.from_json(test) for test in data["tests"])
         known["diagnostics"] = tuple(Diagnostic(**diagnostic) for diagnostic in data["diagnostics"])
         known["reward"] = Reward(**data["reward"])
         known["reasons"] = tuple(data["reasons"])
         known["simulations"] = tuple(SimulationResult(**simulation) for simulation in data["simulations"])
         known["readable"] = tuple(data["readable"])
         known["only"] = tuple(data.get("only", ()))  # grades of before have none
+        progress = data.get("progress")
+        known["progress"] = progress and Progress.from_json(progress)
         return Grade(**known)

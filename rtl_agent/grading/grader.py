@@ -1,7 +1,7 @@
 """`Grader`: a problem and a submission -> `Grade`. asyncio in front, an executor behind, a cache between them."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Generic, TypeVar
@@ -12,9 +12,10 @@ from rtl_agent.grading.executors import EXECUTORS, Executor, ExecutorFault, Grad
 from rtl_agent.grading.extract import extract
 from rtl_agent.grading.grade import Grade, Outcome, Reward, Stage, StageName
 from rtl_agent.grading.job import error_grade, job_seed
+from rtl_agent.grading.progress import progress_of
 from rtl_agent.grading.reward import STAGED, RewardWeights, reward
 from rtl_agent.grading.simulation import SimulationMode
-from rtl_agent.grading.submission import DEFAULT_EXTRACTION, Extraction, Submission
+from rtl_agent.grading.submission import DEFAULT_EXTRACTION, Extraction, Submission, submit
 from rtl_agent.problems import NEEDS_IN_WORDS, Needs, Problem
 from rtl_agent.sandbox import Sandbox
 from rtl_agent.toolchain import Toolchain
@@ -209,14 +210,29 @@ class Grader:
         terms = tuple(name for name, _ in self._weights.terms)
         seed = job_seed(problem, submission) if seed is None else seed
         simulate = self._weights.tests != 0 or bool(only)
-        job = GradeJob(problem, submission, seed, terms, simulate, only, output)
+        counted = self._weights.dense and simulate and not only and not output
+        job = GradeJob(problem, submission, seed, terms, simulate, only, output, counted)
         try:
             fingerprint = await self._executor.fingerprint(problem.harness.cocotb_version)
         except ExecutorFault as fault:
             return self._finished(error_grade(job, str(fault)), submission)
         if job.is_by_hand:
             return self._finished(await self._executor.run(job), submission)
-        return self._finished(await self._look_up(self._keys.key(job, fingerprint), job), submission)
+        grade = await self._look_up(self._keys.key(job, fingerprint), job)
+        if counted and grade.outcome is Outcome.FAILED:
+            grade = await self._with_progress(job, grade, fingerprint)
+        return self._finished(grade, submission)
+
+    async def _with_progress(self, job: GradeJob, grade: Grade, fingerprint: Mapping[str, str]) -> Grade:
+        """How far a failed design came, against the reference's grade, which is looked up or made once."""
+        problem, right = job.problem, None
+        if problem.reference is not None and any(test.checks for test in grade.tests):
+            reference = submit(problem, problem.reference)
+            known = replace(job, submission=reference, seed=job_seed(problem, reference), terms=())
+            right = await self._look_up(self._keys.key(known, fingerprint), known)
+            if right.outcome is Outcome.ERROR:  # without it the same design would earn something else
+                return error_grade(job, f"the reference could not be judged: {'; '.join(right.reasons)}")
+        return replace(grade, progress=progress_of(grade, right, len(problem.harness.services)))
 
     async def _look_up(self, key: str, job: GradeJob) -> Grade:
         """From whoever has it: the cache, a run under way, or a new run."""
@@ -244,8 +260,11 @@ class Grader:
             replace(stage, notes=submission.refused) if stage.name is StageName.FORMAT else stage
             for stage in grade.stages
         )
-        earned = Reward({}, 0.0, 0.0) if grade.only else reward(grade.outcome, stages, self._weights, grade.terms)
+        earned = Reward({}, 0.0, 0.0) if grade.only else self._reward(grade, stages)
         return replace(grade, stages=stages, reward=earned, extraction=str(submission.extraction or ""))
+
+    def _reward(self, grade: Grade, stages: tuple[Stage, ...]) -> Reward:
+        return reward(grade.outcome, stages, self._weights, grade.terms, grade.progress)
 
     def _invalid(self, problem: Problem, submission: Submission, reason: str) -> Grade:
         stages = (Stage(StageName.FORMAT, False, notes=(reason, *submission.refused)),)

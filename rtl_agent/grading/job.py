@@ -24,6 +24,7 @@ class GradeJob:
     simulate: bool = True  # False: nothing rests on the tests, so the design is only compiled
     only: tuple[str, ...] = ()  # patterns of the tests that are asked for (partial.py); none: all
     output: bool = False  # keep what every tool printed, not the last words of the first failing service alone
+    checks: bool = False  # count what the checks of each test find
 
     @property
     def is_by_hand(self) -> bool:

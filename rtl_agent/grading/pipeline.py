@@ -42,7 +42,7 @@ class GradePipeline:
         if job.is_by_hand and job.simulate:
             judged = await self._simulation.judge_by_hand(problem, submission, job.seed, job.only, job.output)
         elif job.simulate:
-            judged = await self._simulation.judge(problem, submission, job.seed)
+            judged = await self._simulation.judge(problem, submission, job.seed, checks=job.checks)
         else:
             compiled = await self._simulation.compile(problem, submission)
             judged = Simulated((), compiled, SimulationMode.EXACT, "no weight on tests: nothing was simulated")
@@ -119,7 +119,7 @@ class InterfaceStage:
     """
 
     def __init__(self, sandbox: Sandbox, toolchain: Toolchain) -> None:
-        cocotb_version = CocotbVersion.V2  # the environment that has pyslang
+        toolchain, cocotb_version = toolchain.here, CocotbVersion.V2  # the environment that has pyslang
         self._checker = InterfaceChecker(
             sandbox, toolchain.mounts(cocotb_version), toolchain.harness(cocotb_version).executable
         )

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from math import inf, isfinite
 from typing import Any
 
-from rtl_agent.grading.grade import Outcome, Reward, Stage, StageName
+from rtl_agent.grading.grade import Outcome, Progress, Reward, Stage, StageName
+from rtl_agent.grading.progress import MOST
 from rtl_agent.grading.reward_terms import REWARD_TERMS
 from rtl_agent.registry import did_you_mean
 
@@ -20,6 +21,7 @@ class RewardWeights:
         syntax: for RTL that compiles.
         tests: for all tests passed; 0 skips the simulation.
         partial: tests earn by the fraction of them that passed.
+        dense: tests earn by the fraction of them that passed, and by how far the others came (`grading/progress.py`).
         terms: name and weight of registered reward terms; a weight below 0 is a penalty.
 
     Example:
@@ -33,6 +35,7 @@ class RewardWeights:
     syntax: float = 0.3
     tests: float = 1.0
     partial: bool = False
+    dense: bool = False
     terms: tuple[tuple[str, float], ...] = ()
 
     def of(self, stage: StageName) -> float:
@@ -46,17 +49,20 @@ class RewardWeights:
 
 STAGED = RewardWeights()
 GRADED = RewardWeights(interface=0.2, partial=True)
+DENSE = RewardWeights(interface=0.2, dense=True)
 BINARY = RewardWeights(format=0.0, syntax=0.0)
 
-PRESETS = {"staged": STAGED, "graded": GRADED, "binary": BINARY}
+_BY_SHARE = ("partial", "dense")  # how tests earn, if not by all or nothing
+PRESETS = {"staged": STAGED, "graded": GRADED, "dense": DENSE, "binary": BINARY}
 
 
 def parse_weights(text: str) -> RewardWeights:
     """Reward weights from text, as `--reward` takes them.
 
     Args:
-        text: a preset (`staged`, `graded`, `binary`), weights by name (those left out are 0), or a preset with weights
-            that override it. Names are stages (format, interface, syntax, tests), `partial`, and reward terms.
+        text: a preset (`staged`, `graded`, `dense`, `binary`), weights by name (those left out are 0), or a preset with
+            weights that override it. Names are stages (format, interface, syntax, tests), `partial`, `dense`, and
+            reward terms.
 
     Raises:
         ValueError: a part of the text is not a weight; the message says what would be.
@@ -87,23 +93,28 @@ def _with(weights: RewardWeights, part: str) -> RewardWeights:
     except ValueError:
         number = inf
     if not equals or not isfinite(number):
-        known = ", ".join([*stages, "partial", *REWARD_TERMS])
+        known = ", ".join([*stages, *_BY_SHARE, *REWARD_TERMS])
         raise ValueError(f"{part!r} is not a weight: give a preset ({', '.join(PRESETS)}) or name=number with {known}")
-    if name == "partial":
-        return replace(weights, partial=bool(number))
+    if name in _BY_SHARE:
+        flag: dict[str, Any] = {name: bool(number)}
+        return replace(weights, **flag)
     if name in stages:
         if number < 0:
             raise ValueError(f"the weight of {name} is {value}: weights of stages are 0 or more")
         changed: dict[str, Any] = {name: number}
         return replace(weights, **changed)
     if name not in REWARD_TERMS:
-        names = [*stages, "partial", *REWARD_TERMS]
+        names = [*stages, *_BY_SHARE, *REWARD_TERMS]
         raise ValueError(f"{part!r} is not a weight: no stage or reward term has that name{did_you_mean(name, names)}")
     return replace(weights, terms=(*(term for term in weights.terms if term[0] != name), (name, number)))
 
 
 def reward(
-    outcome: Outcome, stages: Sequence[Stage], weights: RewardWeights, terms: Mapping[str, float] | None = None
+    outcome: Outcome,
+    stages: Sequence[Stage],
+    weights: RewardWeights,
+    terms: Mapping[str, float] | None = None,
+    progress: Progress | None = None,
 ) -> Reward:
     """An invalid or erroneous grade earns nothing. A stage that could not be judged leaves the maximum."""
     judged = {stage.name: stage for stage in stages}
@@ -117,6 +128,8 @@ def reward(
         maximum += weight
         if outcome in (Outcome.INVALID, Outcome.ERROR):
             parts[name.value] = 0.0
+        elif weights.dense and name is StageName.TESTS and not stage.passed:
+            parts[name.value] = weight * (MOST * stage.score if progress is None else progress.score)
         elif weights.partial and name is StageName.TESTS:
             parts[name.value] = weight * stage.score
         else:

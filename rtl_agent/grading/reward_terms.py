@@ -38,7 +38,7 @@ class JudgedSubmission:
         """One command in a fresh box, in a directory with the design and the files that the problem gives, and without
         the harness. The tools are those that grade."""
         version = self.problem.harness.cocotb_version
-        spec = BoxSpec(mounts=self.toolchain.mounts(version), links=self.toolchain.links())
+        spec = BoxSpec(mounts=self.toolchain.mounts(version), links=self.toolchain.links(), image=self.toolchain.image)
         async with self.sandbox.open(spec) as box:
             for path, text in self.submission.workspace(self.problem).items():
                 await box.write(f"/code/{path}", text.encode(errors="replace"))

@@ -18,7 +18,7 @@ _TEXT = "/tmp/design.sv"
 
 async def elaborated_differences(sandbox: Sandbox, toolchain: Toolchain, text: str, top: str) -> list[str]:
     """Blocks, parameters and widths of a preprocessed text that Icarus and Verilator do not share, in sentences."""
-    version = CocotbVersion.V2  # the environment that has pyslang
+    toolchain, version = toolchain.here, CocotbVersion.V2  # the environment that has pyslang
     mounts = (*toolchain.mounts(version), Mount(PROBE, PROBE_INSIDE))
     spec = BoxSpec(mounts=mounts, links=toolchain.links(), disk_bytes=256 * MIB)
     async with sandbox.open(spec) as box:

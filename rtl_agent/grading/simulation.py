@@ -62,20 +62,20 @@ class Simulation:
         """The syntax stage alone."""
         return await self._exact.compile(problem, problem.harness.services[0], submission)
 
-    async def judge(self, problem: Problem, submission: Submission, seed: int) -> Simulated:
-        """Every service of the harness, on one path."""
+    async def judge(self, problem: Problem, submission: Submission, seed: int, *, checks: bool = False) -> Simulated:
+        """Every service of the harness, on one path; with `checks` those of each test are counted."""
         why = "asked for" if self._path is not SimulationMode.AUTO else ""
         if self._path is not SimulationMode.EXACT:
             obstacle = self._fast.why_not(problem)
             if not obstacle:
                 try:
-                    return await self._judge_fast(problem, submission, seed, why)
+                    return await self._judge_fast(problem, submission, seed, why, checks)
                 except SandboxError as error:
                     if self._path is SimulationMode.FAST:
                         raise
                     obstacle = f"the fast path failed: {error}"
             why = obstacle
-        return await self._judge_exactly(problem, submission, seed, why)
+        return await self._judge_exactly(problem, submission, seed, why, checks=checks)
 
     async def judge_by_hand(
         self, problem: Problem, submission: Submission, seed: int, only: Sequence[str], output: bool
@@ -104,13 +104,16 @@ class Simulation:
         syntax = syntax or SyntaxReport(True, (), "", 0.0)
         return Simulated(runs, syntax, SimulationMode.EXACT, why, tuple(names))
 
-    async def _judge_fast(self, problem: Problem, submission: Submission, seed: int, why: str) -> Simulated:
+    async def _judge_fast(
+        self, problem: Problem, submission: Submission, seed: int, why: str, checks: bool
+    ) -> Simulated:
         seeds = _seeds(problem, seed)
 
         async def run(service: Service) -> ServiceRun:
             return await self._fast.run(problem, service, submission, seeds[service.name])
 
-        runs = [await run(service) for service in problem.harness.services]
+        seeded = [(service, seeds[service.name]) for service in problem.harness.services]
+        runs = [await self._fast.run(problem, one, submission, own, checks=checks) for one, own in seeded]
         runs = await netlist_runs(problem, await self._hiding.look(problem, submission, runs), run)
         return Simulated(runs, await self._syntax(problem, submission, runs), SimulationMode.FAST, why)
 
@@ -121,14 +124,23 @@ class Simulation:
         return await self.compile(problem, submission)
 
     async def _judge_exactly(
-        self, problem: Problem, submission: Submission, seed: int, why: str, *, output: bool = False
+        self,
+        problem: Problem,
+        submission: Submission,
+        seed: int,
+        why: str,
+        *,
+        checks: bool = False,
+        output: bool = False,
     ) -> Simulated:
         seeds = _seeds(problem, seed)
         runs: list[ServiceRun] = []
         for index, service in enumerate(problem.harness.services):
             own = seeds[service.name]
-            first = index == 0
-            runs.append(await self._exact.run(problem, service, submission, own, with_syntax=first, output=output))
+            run = await self._exact.run(
+                problem, service, submission, own, with_syntax=index == 0, checks=checks, output=output
+            )
+            runs.append(run)
         syntax = runs[0].syntax
         assert syntax is not None
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from rtl_agent.grading.channel import Message
-from rtl_agent.grading.grade import SimulationResult, TestResult
+from rtl_agent.grading.grade import Checks, Compared, SimulationResult, TestResult
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,7 @@ class _Simulation:
     seed: int
     announced: list[str] | None = None
     results: list[Message] = field(default_factory=list)
+    checks: list[Message] = field(default_factory=list)  # of each test, and of its second pass
     ended: bool = False
     named: bool = False  # it named all its tests, and ran those that were asked for: perhaps none
 
@@ -67,6 +68,8 @@ def judge_service(service: str, expected: Sequence[str], messages: Sequence[Mess
                 simulations[number].announced = (simulations[number].announced or []) + names
             case {"kind": "test", "sim": number} if number in simulations:
                 simulations[number].results.append(message)
+            case {"kind": "checks", "sim": number} if number in simulations:
+                simulations[number].checks.append(message)
             case {"kind": "regression-end", "sim": number} if number in simulations:
                 simulations[number].ended = True
             case {"kind": "build", "exit": code, "said": said, "item": item}:
@@ -128,6 +131,7 @@ def judge_service(service: str, expected: Sequence[str], messages: Sequence[Mess
 
 def _as_result(service: str, simulation: _Simulation) -> SimulationResult:
     times = [result["time_ns"] for result in simulation.results if result.get("time_ns") is not None]
+    first = [counts for counts in simulation.checks if not counts["second"]]
     return SimulationResult(
         service=service,
         item=simulation.item,
@@ -135,6 +139,26 @@ def _as_result(service: str, simulation: _Simulation) -> SimulationResult:
         tests=len(simulation.announced or ()),
         passed=sum(1 for result in simulation.results if result["passed"]),
         time_ns=max(times, default=None),
+        evaluated=sum(counts["evaluated"] for counts in first) if first else None,
+        held=sum(counts["held"] for counts in first) if first else None,
+    )
+
+
+def _checks(name: str, messages: Sequence[Message]) -> Checks | None:
+    """What the checks of a test found: until it ended, and, if it had one, in its second pass."""
+    own = [counts for counts in messages if counts["name"] == name]
+    if not own:
+        return None
+    first, last = own[0], own[-1]
+    return Checks(
+        evaluated=first["evaluated"],
+        held=first["held"],
+        other=first["other"],
+        changes_held=first["changes_held"],
+        changes=last["changes"],
+        whole=last["whole"],
+        time_ns=first["time_ns"],
+        signals={signal: Compared(*counts) for signal, counts in last["signals"].items()},
     )
 
 
@@ -188,6 +212,7 @@ def _judge_simulation(service: str, item: str, simulation: _Simulation, reasons:
                 where=result.get("where"),
                 service=service,
                 item=item,
+                checks=_checks(name, simulation.checks),
             )
         )
         if not result["passed"]:

@@ -58,6 +58,7 @@ async def open_workspace(
         writable=("/code", "/src", "/rundir", *((dump.place,) if dump else ())),
         links=toolchain.links(),
         disk_bytes=256 * MIB,
+        image=toolchain.image,
     )
     async with sandbox.open(spec, pass_fds=(channel.far_fd,)) as box:
         for path, text in files_around(problem).items():
@@ -88,7 +89,13 @@ async def write_targets(box: Box, files: Mapping[str, str]) -> None:
 
 
 def service_env(
-    toolchain: Toolchain, problem: Problem, service: Service, channel: Channel | None, seed: int
+    toolchain: Toolchain,
+    problem: Problem,
+    service: Service,
+    channel: Channel | None,
+    seed: int,
+    *,
+    checks: bool = False,
 ) -> dict[str, str]:
     """The environment of a service: its env file, then what the tools, the probe and repeatability need.
 
@@ -112,6 +119,7 @@ def service_env(
         "PYTHONSAFEPATH": "1",  # nor is the working directory, which it can write to, a place to import from
         **({"RTL_AGENT_CHANNEL": str(channel.far_fd)} if channel else {}),
         "RTL_AGENT_SEED": str(seed),
+        **({"RTL_AGENT_CHECKS": "1"} if checks else {}),
         **({"RTL_AGENT_KEPT": ":".join(kept)} if (kept := kept_while_simulated(problem)) else {}),
         **({"RTL_AGENT_OWN": ":".join(own_beside)} if (own_beside := own_files_beside(problem)) else {}),
         **({"RTL_AGENT_NAMED": "/".join(names)} if (names := names_a_design_may_read(problem)) else {}),

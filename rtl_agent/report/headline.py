@@ -37,6 +37,7 @@ _TILES = (
         level="teacher/new/env/all/pass_rate",
     ),
     Tile("KL from the teacher", "teacher_kl", -1),
+    Tile("KL per byte", "teacher_kl_per_byte", -1),
     Tile("entropy", "optim/entropy"),
     Tile("seconds per step", "time/total"),
 )

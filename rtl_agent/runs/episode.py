@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, cast
 
 from rtl_agent.grading import Diagnostic, Grade, Outcome, Reward, Stage, StageName, TestResult
-from rtl_agent.grading.grade import SimulationResult
+from rtl_agent.grading.grade import Checks, Compared, Progress, ProgressPart, SimulationResult
 from rtl_agent.prompts import Message
 
 
@@ -216,6 +216,7 @@ def read_grade(data: Mapping[str, Any]) -> Grade | None:
         log=_text(data.get("log")),
         terms=_numbers(data.get("terms")),
         extraction=_text(data.get("extraction")),
+        progress=_progress(_mapping(data.get("progress"))),
         cached=data.get("cached") is True,
     )
 
@@ -228,6 +229,43 @@ def _simulation(one: Mapping[str, Any]) -> SimulationResult:
         tests=_whole(one.get("tests")),
         passed=_whole(one.get("passed")),
         time_ns=_number(one.get("time_ns")),
+        evaluated=None if one.get("evaluated") is None else _whole(one.get("evaluated")),
+        held=None if one.get("held") is None else _whole(one.get("held")),
+    )
+
+
+def _progress(found: Mapping[str, Any]) -> Progress | None:
+    score = _number(found.get("score"))
+    if score is None:
+        return None
+    parts = [part for part in map(_mapping, _list(found.get("parts"))) if part]
+    return Progress(
+        score,
+        tuple(
+            ProgressPart(_text(part.get("name")), _number(part.get("value")), _text(part.get("reason")))
+            for part in parts
+        ),
+        _numbers(found.get("signals")),
+        found.get("beyond_tests") is True,
+    )
+
+
+def _checks(found: Mapping[str, Any]) -> Checks | None:
+    if not found:
+        return None
+    signals = {str(name): _mapping(one) for name, one in _mapping(found.get("signals")).items()}
+    return Checks(
+        evaluated=_whole(found.get("evaluated")),
+        held=_whole(found.get("held")),
+        other=_whole(found.get("other")),
+        changes_held=_whole(found.get("changes_held")),
+        changes=_whole(found.get("changes")),
+        whole=found.get("whole") is True,
+        time_ns=_number(found.get("time_ns")) or 0.0,
+        signals={
+            name: Compared(*(_whole(one.get(count)) for count in ("compared", "matched", "commonest")))
+            for name, one in signals.items()
+        },
     )
 
 
@@ -240,6 +278,7 @@ def _test(test: Mapping[str, Any]) -> TestResult:
         where=_text(test.get("where")) or None,
         service=_text(test.get("service")),
         item=_text(test.get("item")),
+        checks=_checks(_mapping(test.get("checks"))),
     )
 
 

@@ -4,6 +4,7 @@ from rtl_agent.sandbox.available import check_available
 from rtl_agent.sandbox.bubblewrap import BubblewrapSandbox
 from rtl_agent.sandbox.cgroup import describe as describe_cgroups
 from rtl_agent.sandbox.checks import CHECKS, CheckResult, run_check, run_self_check
+from rtl_agent.sandbox.container import ContainerSandbox, DockerSandbox, PodmanSandbox
 from rtl_agent.sandbox.protocol import (
     MIB,
     Box,
@@ -16,10 +17,20 @@ from rtl_agent.sandbox.protocol import (
     SandboxError,
     WritablePlace,
 )
-from rtl_agent.sandbox.registry import SANDBOXES, SandboxKind, make_sandbox, sandbox_kind
+from rtl_agent.sandbox.registry import (
+    DEFAULT_SANDBOX,
+    SANDBOXES,
+    SandboxKind,
+    choose_sandbox,
+    chosen_image,
+    make_sandbox,
+    sandbox_kind,
+    sandbox_name,
+)
 
 __all__ = [
     "CHECKS",
+    "DEFAULT_SANDBOX",
     "MIB",
     "SANDBOXES",
     "Box",
@@ -27,17 +38,23 @@ __all__ = [
     "BubblewrapSandbox",
     "CheckResult",
     "CommandResult",
+    "ContainerSandbox",
+    "DockerSandbox",
     "Ended",
     "Limits",
     "Mount",
+    "PodmanSandbox",
     "Sandbox",
     "SandboxError",
     "SandboxKind",
     "WritablePlace",
     "check_available",
+    "choose_sandbox",
+    "chosen_image",
     "describe_cgroups",
     "make_sandbox",
     "run_check",
     "run_self_check",
     "sandbox_kind",
+    "sandbox_name",
 ]

@@ -1,13 +1,13 @@
-"""An open bubblewrap box: asks its init to run commands, to write and to read files."""
+"""An open box: asks its init to run commands, to write and to read files."""
 
 import asyncio
 import errno
 import math
 import os
 from collections.abc import Coroutine, Mapping, Sequence
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
-from rtl_agent.sandbox._process import BoxProcess, ChannelClosed
+from rtl_agent.sandbox._process import Channel, ChannelClosed
 from rtl_agent.sandbox.protocol import MIB, BoxSpec, CommandResult, Ended, Limits, SandboxError
 
 GRACE_SECONDS = 30.0  # for an init on a loaded machine to kill, reap and answer; 256 busy processes took it 0.3 s
@@ -15,8 +15,23 @@ COPY_SECONDS = 120.0
 T = TypeVar("T")
 
 
-class BubblewrapBox:
-    def __init__(self, process: BoxProcess, spec: BoxSpec, fds: tuple[int, ...], limit_processes: bool) -> None:
+class InitProcess(Protocol):
+    """What has started a box's init and can end it."""
+
+    channel: Channel
+    init_pid: int
+
+    def kill(self) -> None: ...
+
+    def said(self) -> str: ...
+
+    async def end(self) -> str: ...
+
+
+class InitBox:
+    """A box whose pid 1 is our own init, whoever started that."""
+
+    def __init__(self, process: InitProcess, spec: BoxSpec, fds: tuple[int, ...], limit_processes: bool) -> None:
         self._process, self._spec, self._fds = process, spec, fds
         self._processes = spec.processes if limit_processes else 0
         self._turn = asyncio.Lock()
@@ -92,6 +107,12 @@ class BubblewrapBox:
         self._over = self._over or "the box is closed"
         await self._process.end()
 
+    def leave(self) -> bool:
+        """No more calls; whether its init may go on, because nothing was interrupted and nothing is under way."""
+        usable = not self._over and not self._turn.locked()
+        self._over = self._over or "the box is closed"
+        return usable
+
     async def _ask(self, fields: Sequence[bytes], raw: bytes, seconds: float) -> list[bytes]:
         if self._over:
             raise SandboxError(self._over)
@@ -124,3 +145,19 @@ def _absolute(path: str) -> bytes:
     if not path.startswith("/") or path.endswith("/") or "\0" in path:
         raise ValueError(f"{path!r} is not the absolute path of a file")
     return os.fsencode(path)
+
+
+async def to_the_end(work: Coroutine[None, None, T]) -> T:
+    """Finish `work` even if the caller is cancelled meanwhile; the cancellation comes after."""
+    task = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError as error:
+            cancelled = error
+        except Exception:
+            break
+    if cancelled:
+        raise cancelled
+    return task.result()

@@ -69,6 +69,13 @@ GONE_SECONDS = 10.0
 MOST_FRAME = 256 * MIB  # a reply carries at most two kept streams; more means that the other end is not our init
 
 
+def sources() -> list[tuple[bytes, bytes]]:
+    """The init of a container, module by module: the Python that runs it may be of another version than ours."""
+    folder = Path(_inside.__file__).parent
+    names = (*MODULES, "container")
+    return [(f"{_inside.__name__}.{name}".encode(), (folder / f"{name}.py").read_bytes()) for name in names]
+
+
 class ChannelClosed(Exception):
     """The init is gone, or what it sent is not a frame of ours."""
 

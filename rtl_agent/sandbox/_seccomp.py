@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 EPERM, ENOSYS, EOPNOTSUPP, EAFNOSUPPORT = 1, 38, 95, 97
 ALLOW, ERRNO = 0x7FFF0000, 0x00050000
-LOAD, JUMP_EQUAL, JUMP_GREATER_EQUAL, RETURN = 0x20, 0x15, 0x35, 0x06
+LOAD, JUMP_EQUAL, JUMP_GREATER_EQUAL, JUMP_SET, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 NUMBER_AT, ARCH_AT, ARGUMENTS_AT = 0, 4, 16
 X32_BIT = 0x40000000
 MYSELF, INIT_PID = 0, 1
@@ -25,6 +25,10 @@ SOCKETS = (*UNIX_SOCKETS, 2, 10, 16)  # inet, inet6, netlink: the namespaces cov
 PRIO_PROCESS, IOPRIO_WHO_PROCESS = 0, 1
 IO_URING = (425, 426, 427)
 SETXATTRAT, FILE_SETATTR = 463, 469
+CLONE_NEW = 0x7E020000  # any of the flags that make a namespace
+CLONE3 = 435
+# open_tree, move_mount, fsopen, fsconfig, fsmount, fspick, mount_setattr, quotactl_fd: the same on every machine
+NEW_MOUNTS = (428, 429, 430, 431, 432, 433, 442, 443)
 SET_FLAGS = (0x40086602, 0x401C5820)  # FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR
 
 
@@ -40,6 +44,10 @@ class Machine:
     ipc: tuple[int, ...]  # shmget, semget, msgget, mq_open
     setxattr: tuple[int, ...]  # setxattr, lsetxattr, fsetxattr
     ioctl: int
+    clone: int
+    # mount, umount2, pivot_root, unshare, setns, sethostname, setdomainname, syslog, quotactl, lookup_dcookie,
+    # fanotify_init
+    of_admins: tuple[int, ...]
 
 
 MACHINES: Mapping[str, Machine] = {
@@ -53,6 +61,8 @@ MACHINES: Mapping[str, Machine] = {
         ipc=(29, 64, 68, 240),
         setxattr=(188, 189, 190),
         ioctl=16,
+        clone=56,
+        of_admins=(165, 166, 155, 272, 308, 170, 171, 103, 179, 212, 300),
     ),
     "aarch64": Machine(
         0xC00000B7,
@@ -64,12 +74,18 @@ MACHINES: Mapping[str, Machine] = {
         ipc=(194, 190, 186, 180),
         setxattr=(5, 6, 7),
         ioctl=29,
+        clone=220,
+        of_admins=(40, 39, 41, 97, 268, 161, 162, 116, 60, 18, 262),
     ),
 }
 
 
-def program(machine: str | None = None, *, ipc: bool = False) -> bytes | None:
-    """None where the numbers of the system calls are not known here."""
+def program(machine: str | None = None, *, ipc: bool = False, contained: bool = False) -> bytes | None:
+    """None where the numbers of the system calls are not known here.
+
+    `contained`: also without what an engine's own filter allows to a container that starts with CAP_SYS_ADMIN. A box
+    of bubblewrap does without namespaces by other means.
+    """
     known = MACHINES.get(machine or platform.machine())
     if known is None:
         return None
@@ -92,6 +108,8 @@ def program(machine: str | None = None, *, ipc: bool = False) -> bytes | None:
     code += _when_equal(known.socket, [_argument(0), *sockets, _step(RETURN, ERRNO | EAFNOSUPPORT)])
     if not ipc:
         code += _nothing_that_stays(known)
+    if contained:
+        code += _no_administration(known)
     return b"".join([*code, _step(RETURN, ALLOW)])
 
 
@@ -103,6 +121,17 @@ def _nothing_that_stays(known: Machine) -> list[bytes]:
     code += _when_equal(FILE_SETATTR, [_step(RETURN, ERRNO | ENOSYS)])
     flags = [step for request in SET_FLAGS for step in _when_equal(request, [_step(RETURN, ERRNO | EOPNOTSUPP)])]
     return code + _when_equal(known.ioctl, [_argument(1), *flags, _step(RETURN, ALLOW)])
+
+
+def _no_administration(known: Machine) -> list[bytes]:
+    code = [
+        step
+        for number in (*known.of_admins, *NEW_MOUNTS)
+        for step in _when_equal(number, [_step(RETURN, ERRNO | EPERM)])
+    ]
+    code += _when_equal(CLONE3, [_step(RETURN, ERRNO | ENOSYS)])  # its flags cannot be seen here; libc then takes clone
+    refused = [_step(JUMP_SET, CLONE_NEW, 0, 1), _step(RETURN, ERRNO | EPERM)]
+    return code + _when_equal(known.clone, [_argument(0), *refused, _step(RETURN, ALLOW)])
 
 
 def _step(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:

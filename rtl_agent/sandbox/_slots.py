@@ -8,7 +8,7 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from rtl_agent.sandbox.protocol import SandboxError
@@ -113,14 +113,18 @@ def resolve(sources: Iterable[Path]) -> dict[Path, Path]:
     return found
 
 
-def stage(sources: dict[Path, Path], uid: int) -> tuple[dict[Path, Path], list[str]]:
-    """Where `uid` finds the sources, and the command to prefix (empty when all of them can be reached as they are)."""
+def ensure_readable(sources: Mapping[Path, Path], uid: int) -> None:
     for source, real in sources.items():
         if not readable(real, uid):
             raise SandboxError(
                 f"mount source {source} cannot be read by the sandbox's user: run `chmod -R o+rX {real}`, "
                 "or mount a directory that everybody may read"
             )
+
+
+def stage(sources: dict[Path, Path], uid: int) -> tuple[dict[Path, Path], list[str]]:
+    """Where `uid` finds the sources, and the command to prefix (empty when all of them can be reached as they are)."""
+    ensure_readable(sources, uid)
     hidden = sorted({real for real in sources.values() if not reachable(real, uid)})
     if not hidden:
         return sources, []

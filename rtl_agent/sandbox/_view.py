@@ -12,6 +12,7 @@ ETC_FILES: Mapping[str, bytes] = {
     "/etc/group": b"root:x:0:\nuser:x:1000:\n",
     "/etc/hosts": b"127.0.0.1 localhost\n::1 localhost\n",
 }
+USR_LINKS = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 ETC_OF_HOST = ("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives")
 NAMESPACES = (
     # --unshare-all only tries the user namespace, and --disable-userns wants it asked for.
@@ -30,7 +31,7 @@ def view(
 ) -> list[str]:
     """Arguments for `spec`. `files`: fds with the content of made-up files; `sources`: where a mount's source is."""
     args = [*NAMESPACES, "--ro-bind", "/usr", "/usr"]
-    for name in ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"):
+    for name in USR_LINKS:
         if Path(name).is_symlink():
             args += ["--symlink", str(Path(name).readlink()), name]
         elif Path(name).is_dir():

@@ -6,14 +6,13 @@ import platform
 import re
 import shutil
 import socket
-from collections.abc import AsyncIterator, Coroutine, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
 
 from rtl_agent.sandbox import cgroup
-from rtl_agent.sandbox._box import BubblewrapBox
+from rtl_agent.sandbox._box import InitBox, to_the_end
 from rtl_agent.sandbox._process import START, BoxProcess, ChannelClosed, compiled, find_python
 from rtl_agent.sandbox._seccomp import program as seccomp
 from rtl_agent.sandbox._slots import SLOTS, resolve, stage
@@ -24,7 +23,6 @@ from rtl_agent.sandbox.protocol import MIB, BoxSpec, SandboxError
 START_SECONDS = 60.0  # 30 ms on an idle machine; a loaded one must not turn into errors
 WAIT_FOR_UID_SECONDS = 0.05
 REMOVE_TRIES = 100
-T = TypeVar("T")
 
 
 @dataclass
@@ -72,18 +70,20 @@ class BubblewrapSandbox:
             cgroup.remove_stale(self._place)
 
     @asynccontextmanager
-    async def open(self, spec: BoxSpec, *, pass_fds: Sequence[int] = ()) -> AsyncIterator[BubblewrapBox]:
+    async def open(self, spec: BoxSpec, *, pass_fds: Sequence[int] = ()) -> AsyncIterator[InitBox]:
+        if spec.image:
+            raise SandboxError(f"a box of the image {spec.image} needs a container: sandbox=docker or sandbox=podman")
         async with self._semaphore():
             parts = _Parts()
             try:
                 process = await self._start(spec, pass_fds, parts)
-                box = BubblewrapBox(process, spec, tuple(pass_fds), self._limit_processes)
+                box = InitBox(process, spec, tuple(pass_fds), self._limit_processes)
                 try:
                     yield box
                 finally:
-                    await _to_the_end(box.close())
+                    await to_the_end(box.close())
             finally:
-                await _to_the_end(self._give_back(parts))
+                await to_the_end(self._give_back(parts))
 
     def _semaphore(self) -> asyncio.Semaphore:
         loop = asyncio.get_running_loop()
@@ -103,10 +103,10 @@ class BubblewrapSandbox:
                     raise ChannelClosed("the init said something else than ready")
             process.learn_init()
         except (TimeoutError, ChannelClosed) as error:
-            said = await _to_the_end(process.end())
+            said = await to_the_end(process.end())
             raise SandboxError(f"the box did not start: {said or error or 'no answer'}") from error
         except BaseException:
-            await _to_the_end(process.end())
+            await to_the_end(process.end())
             raise
         return process
 
@@ -163,19 +163,3 @@ class BubblewrapSandbox:
 
 def _kernel() -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", platform.release())[:2])
-
-
-async def _to_the_end(work: Coroutine[None, None, T]) -> T:
-    """Finish `work` even if the caller is cancelled meanwhile; the cancellation comes after."""
-    task = asyncio.ensure_future(work)
-    cancelled: asyncio.CancelledError | None = None
-    while not task.done():
-        try:
-            await asyncio.shield(task)
-        except asyncio.CancelledError as error:
-            cancelled = error
-        except Exception:
-            break
-    if cancelled:
-        raise cancelled
-    return task.result()

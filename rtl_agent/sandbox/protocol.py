@@ -47,6 +47,7 @@ class BoxSpec:
     disk_bytes: int = 256 * MIB
     memory_bytes: int = 2048 * MIB  # the whole box where cgroups can be written, else each process
     processes: int = 256
+    image: str = ""  # of a container, in place of this machine's /usr; only sandboxes of containers can
 
     @property
     def places(self) -> tuple[WritablePlace, ...]:

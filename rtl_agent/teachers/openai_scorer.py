@@ -59,10 +59,10 @@ async def open_openai(spec: str, model: str, key: str = "") -> ServedModel:
 async def _served(endpoint: Endpoint, kind: str, model: str) -> ServedModel:
     try:
         listed = await endpoint.get("/models")
-        cards = {str(card["id"]): card for card in listed["data"]}
+        cards = {str(card["id"]): dict(card) for card in listed["data"]}
     except NotFound as error:
         raise ScoringError(f"{error}. Is it an OpenAI-compatible server? Its URL usually ends in /v1") from None
-    except (KeyError, TypeError):
+    except (KeyError, TypeError, ValueError):
         raise ScoringError(f"{endpoint.shown_url} has no list of models: is it an OpenAI-compatible server?") from None
     card = _card(endpoint, cards, model)
     kind = kind or str(card.get("owned_by", ""))
@@ -77,7 +77,8 @@ async def _served(endpoint: Endpoint, kind: str, model: str) -> ServedModel:
 
 def _card(endpoint: Endpoint, cards: Mapping[str, Any], model: str) -> Mapping[str, Any]:
     for name, card in cards.items():
-        if model in (name, *(card.get("aliases") or ())):
+        aliases = card.get("aliases")
+        if model == name or (isinstance(aliases, list) and model in aliases):
             found: Mapping[str, Any] = card
             return found
     has = ", ".join(sorted(cards)) or "none"
@@ -86,10 +87,14 @@ def _card(endpoint: Endpoint, cards: Mapping[str, Any], model: str) -> Mapping[s
 
 async def _llamacpp(endpoint: Endpoint, model: str, card: Mapping[str, Any]) -> LlamaCppModel:
     """What one slot takes is less than the whole context, which all of them share."""
-    props = await endpoint.get("/props", own=True)
-    settings = props.get("default_generation_settings") or {}
-    context = _integer(settings.get("n_ctx")) or _integer((card.get("meta") or {}).get("n_ctx"))
+    props = _fields(await endpoint.get("/props", own=True))
+    settings, meta = _fields(props.get("default_generation_settings")), _fields(card.get("meta"))
+    context = _integer(settings.get("n_ctx")) or _integer(meta.get("n_ctx"))
     return LlamaCppModel(endpoint, model, context, slots=_integer(props.get("total_slots")) or 1)
+
+
+def _fields(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _integer(value: object) -> int | None:

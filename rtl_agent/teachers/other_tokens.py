@@ -14,6 +14,7 @@ from rtl_agent.teachers.reading import Island, Reading
 from rtl_agent.teachers.scorer import Scores, TopK
 from rtl_agent.teachers.translation import Translation
 
+IMPOSSIBLE = -1e4  # nats instead of minus infinity, of which no difference can be taken
 LONGEST_CHUNK = 32  # bytes; longer ones are where two tokenizers disagree about everything, e.g. in rows of spaces
 TOO_LONG, CUT_OFF, NOT_ALIGNED, NOT_SCORED = "long chunk", "cut off", "not aligned", "not scored by the server"
 ONE_TO_ONE = "1:1"
@@ -156,7 +157,7 @@ class _Splitter:
 
     def __call__(self, chunk: Chunk) -> list[float] | None:
         """None where the server left a token of it out."""
-        scores = [one for one in self._scores[slice(*chunk.teacher)] if one is not None]
+        scores = [max(one, IMPOSSIBLE) for one in self._scores[slice(*chunk.teacher)] if one is not None]
         if len(scores) < chunk.teacher[1] - chunk.teacher[0]:
             return None
         tokens = chunk.student[1] - chunk.student[0]

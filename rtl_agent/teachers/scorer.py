@@ -15,6 +15,7 @@ import tinker
 _NOTHING = tinker.SamplingParams(max_tokens=1, temperature=1.0, seed=0)
 _REFUSED = (tinker.BadRequestError, tinker.UnprocessableEntityError, tinker.RequestFailedError)
 # How servers say it: "maximum context length is 8192 tokens", "exceed the context of x", "longer than the model takes".
+ROUNDING = 1e-3  # nats above 0 that are a server's rounding and nothing else
 TOO_LONG = re.compile(r"context (length|size|of)\b|context_length|longer than|too long|max_model_len", re.I)
 
 
@@ -58,6 +59,36 @@ class Unreachable(ScoringError):
         self.pause = pause
 
 
+def checked(scores: Scores, count: int, topk: int, first: int, name: str, *, complete: bool = True) -> Scores:
+    """Rounded to at most 0. ScoringError where a value is missing, or is none that a logprob can have.
+
+    Not `complete`: values may be missing, as long as there are any.
+    """
+    if len(scores.logprobs) != count:
+        raise ScoringError(f"{name} gave {len(scores.logprobs)} logprobs for {count} tokens")
+    if topk and len(scores.top) != count:
+        raise ScoringError(f"{name} gave likeliest tokens at {len(scores.top)} of {count} positions")
+    needed = scores.logprobs[max(first, 1) :]
+    if not complete and needed and all(logprob is None for logprob in needed):
+        raise ScoringError(f"{name} gave no logprob at any of {len(needed)} positions")
+    for at, logprob in enumerate(scores.logprobs):
+        if logprob is None:
+            if complete and at >= max(first, 1):
+                raise ScoringError(f"{name} gave no logprob at position {at} of {count}")
+        elif math.isnan(logprob) or logprob > ROUNDING:
+            raise ScoringError(f"{name} gave the logprob {logprob} at position {at}: that is not a probability")
+    for at, row in enumerate(scores.top):
+        if row is None:
+            if complete and topk and at >= max(first, 1):
+                raise ScoringError(
+                    f"{name} left out its likeliest tokens at position {at}: forward_kl_coef and teachers with another "
+                    "tokenizer need them"
+                )
+        elif any(not one <= ROUNDING for one in row.logprobs) or not any(one > -math.inf for one in row.logprobs):
+            raise ScoringError(f"{name} gave its likeliest tokens at position {at} logprobs that are no probabilities")
+    return Scores(tuple(one if one is None else min(one, 0.0) for one in scores.logprobs), scores.top)
+
+
 class Scorer(Protocol):
     """A model on a server."""
 
@@ -80,6 +111,10 @@ class TinkerScorer:
     _whole: bool = False  # the server does not know prompt_logprobs_last_n
 
     async def score(self, tokens: Sequence[int], *, topk: int = 0, first: int = 0) -> Scores:
+        scores = await self._score(tokens, topk, first)
+        return checked(scores, len(tokens), topk, first, self.name, complete=False)  # the API may leave some out
+
+    async def _score(self, tokens: Sequence[int], topk: int, first: int) -> Scores:
         prompt = tinker.ModelInput.from_ints(list(tokens))
         last = len(tokens) - max(first, 1)
         try:
@@ -101,6 +136,8 @@ class TinkerScorer:
     async def _ask(self, prompt: tinker.ModelInput, topk: int, last: int | None) -> Scores:
         if not topk:
             found = await self.client.compute_logprobs_async(prompt, prompt_logprobs_last_n=last)
+            if found is None:  # whatever the SDK's types say
+                raise ScoringError(f"{self.name} gave no logprobs of a prompt, so it cannot advise")
             return Scores(_at_the_end([_number(one) for one in found], prompt.length))
         answer = await self.client.sample_async(
             prompt,
@@ -112,7 +149,10 @@ class TinkerScorer:
         )
         logprobs, top = answer.prompt_logprobs, answer.topk_prompt_logprobs
         if logprobs is None or top is None:
-            raise ScoringError(f"{self.name} gave no logprobs of its likeliest tokens: forward_kl_coef needs them")
+            raise ScoringError(
+                f"{self.name} gave no logprobs of its likeliest tokens: forward_kl_coef and teachers with another "
+                "tokenizer need them"
+            )
         return Scores(
             _at_the_end([_number(one) for one in logprobs], prompt.length),
             _at_the_end([_top_k(row) for row in top], prompt.length),

@@ -108,10 +108,12 @@ class OtherTokensTeacher:
         return self.setup.scorer.name
 
     async def advise(self, reading: Reading) -> Advice:
-        islands = (island.teacher[0] for island in reading.islands)
-        first = min((*islands, *(end for _, end in reading.ends)), default=0)
-        topk = max(self.setup.topk, COVERING_TOPK)
-        scores = checked(await self.setup.scorer.score(reading.tokens, topk=topk, first=first), self, reading)
+        places = [*(island.teacher[0] for island in reading.islands), *(end for _, end in reading.ends)]
+        scores = Scores(())
+        if places:  # or there is nothing to ask about: an answer of markup alone
+            topk = max(self.setup.topk, COVERING_TOPK)
+            asked = self.setup.scorer.score(reading.tokens, topk=topk, first=min(places))
+            scores = checked(await asked, self, reading)
         found = compare(reading, scores, self.words, soft=bool(self.setup.topk))
         return Advice(tuple(found.logprobs), tuple(found.top), tuple(found.chunks), tuple(found.ends), found.alignment)
 

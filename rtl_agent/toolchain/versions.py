@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 # Tool -> how it is asked, and what to look for in the answer.
-_QUESTIONS: dict[str, tuple[tuple[str, ...], str]] = {
+QUESTIONS: dict[str, tuple[tuple[str, ...], str]] = {
     "iverilog": (("-V",), r"Icarus Verilog version (\d[\w.]*)(?: \((devel)\))?"),
     "vvp": (("-V",), r"Icarus Verilog runtime version (\d[\w.]*)(?: \((devel)\))?"),
     "yosys": (("-V",), r"Yosys (\d[\w.+]*)"),
@@ -23,7 +23,7 @@ _QUESTIONS: dict[str, tuple[tuple[str, ...], str]] = {
 
 def parse_version(tool: str, answer: str) -> str:
     """The version in a tool's own words, "" when they do not name one; a development version is marked as such."""
-    found = re.search(_QUESTIONS[tool][1], answer, re.MULTILINE)
+    found = re.search(QUESTIONS[tool][1], answer, re.MULTILINE)
     return "-".join(part for part in found.groups() if part) if found else ""
 
 
@@ -31,7 +31,7 @@ def ask_version(tool: str, path: Path) -> str:
     """Run the tool to learn its version; "" when it does not start or does not report it."""
     try:
         done = subprocess.run(
-            [str(path), *_QUESTIONS[tool][0]],
+            [str(path), *QUESTIONS[tool][0]],
             capture_output=True,
             text=True,
             errors="replace",

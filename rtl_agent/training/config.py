@@ -129,8 +129,11 @@ class ModelConfig:
     backend: str = option("embedded", "embedded (this machine), tinker (the cloud), or http://host:port", resume=True)
     engine: str = option("", "on this machine: qwen3 or transformers; empty: by the model", resume=True, advanced=True)
     renderer_name: str = option("", "how messages become tokens; empty: by the model's name")
-    load_checkpoint_path: str = option("", "start from these weights: a tinker:// path of a saved checkpoint")
+    load_checkpoint_path: str = option(
+        "", "start from these weights: a tinker:// path of a saved checkpoint, or an adapter's name or folder"
+    )
     lora_rank: int = option(32, "rank of the LoRA adapter; 0 trains all weights (own server only)", at_least=0)
+    train_unembed: bool = option(True, "the adapter covers the output layer too", advanced=True)
     temperature: float = option(1.0, "sampling temperature in training", at_least=0)
     entropy_topk: int = option(
         0,
@@ -226,8 +229,14 @@ class GradingConfig:
     syntax_coef: float | None = option(None, "weight of RTL that compiles", at_least=0)
     test_coef: float | None = option(None, "weight of the tests; 0 skips the simulation", at_least=0)
     jobs: int = option(0, "grades at a time; 0: one for each core", alias="grading_jobs", at_least=0, resume=True)
+    sandbox: str = option(
+        "", "where designs run: bubblewrap, docker or podman; empty: $RTL_AGENT_SANDBOX, else bubblewrap", resume=True
+    )
     oss_sim_image: str = option(
-        "", "container image of the simulators; ignored: there is no Docker sandbox yet", resume=True
+        "",
+        "container image with the simulators, such as CVDP's, for sandbox=docker and sandbox=podman; empty: this "
+        "machine's simulators",
+        resume=True,
     )
 
     def weights(self) -> RewardWeights:

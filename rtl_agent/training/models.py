@@ -8,7 +8,10 @@ from typing import Any
 import tinker
 from tinker_cookbook.completers import StopCondition
 
+from rtl_agent.backends.adapters import SHIPPED_ADAPTERS, find_adapter
+from rtl_agent.backends.adapters import WEIGHTS as ADAPTER_WEIGHTS
 from rtl_agent.backends.connect import Connection
+from rtl_agent.backends.engine.contract import EngineError
 from rtl_agent.byte_vocabulary import ByteVocabulary, NotBytes
 from rtl_agent.envs.dialects.registry import reading_dialect
 from rtl_agent.envs.teacher_view import Thinking as ThinkingSeen
@@ -21,6 +24,7 @@ from rtl_agent.teachers import OTHER_TOKENS, SAME_TOKENS, TEACHERS, Teacher, Tea
 from rtl_agent.teachers.alignment import align
 from rtl_agent.teachers.known_text import TEXT
 from rtl_agent.teachers.other_tokens import LONGEST_CHUNK, ONE_TO_ONE
+from rtl_agent.teachers.teacher import COVERING_TOPK
 from rtl_agent.training.advisor import Advisor
 from rtl_agent.training.config import Config
 from rtl_agent.training.errors import BadConfig
@@ -31,7 +35,7 @@ from rtl_agent.training.tasks import TrainingTasks
 from rtl_agent.training.teacher_options import SELF
 from rtl_agent.training.teachers import OpenTeacher, Teachers, check_known, check_own_models, on_the_students_server
 
-AUTO = "auto"
+AUTO, SAVED = "auto", "tinker://"
 KNOWN_TEXTS = 200  # problems whose references are looked at
 DEFAULT_CONTEXT = 32_768  # of models whose server does not say
 _PROBE = "module arbiter #(parameter WIDTH = 8) (input logic clk); // assign grant_valid <= |req;\n"
@@ -43,8 +47,23 @@ def model_names(config: Config) -> list[str]:
 
 
 def check_embedded_models(config: Config) -> None:
-    """Before a server is started: BadConfig for a model that this machine does not have."""
+    """Before a server is started: BadConfig for a model that this machine does not have, or weights of another one."""
     check_own_models(model_names(config), config.model.engine)
+    path = config.model.load_checkpoint_path
+    try:
+        adapter = find_adapter(path) if path else None
+    except EngineError as error:
+        raise BadConfig(f"load_checkpoint_path={path}: {error}") from error
+    if adapter and adapter.base != config.student:
+        raise BadConfig(
+            f"load_checkpoint_path={path}: this adapter was trained from {adapter.base}, not from {config.student}: "
+            f"set model_name={adapter.base}"
+        )
+    if path and not adapter and not path.startswith(SAVED):
+        raise BadConfig(
+            f"load_checkpoint_path={path}: neither a tinker:// path nor a folder with {ADAPTER_WEIGHTS}"
+            + "".join(f", nor {name}" for name in SHIPPED_ADAPTERS)
+        )
 
 
 async def context_length(connection: Connection, config: Config) -> int:
@@ -61,13 +80,21 @@ async def open_student(connection: Connection, config: Config, checkpoint: Check
     service = connection.service
     if checkpoint and checkpoint.state_path:
         client = await service.create_training_client_from_state_with_optimizer_async(checkpoint.state_path)
-    elif config.model.load_checkpoint_path:
-        client = await service.create_training_client_from_state_async(config.model.load_checkpoint_path)
+    elif path := _start_weights(connection, config):
+        client = await service.create_training_client_from_state_async(path)
     else:
+        given = config.model
         client = await service.create_lora_training_client_async(
-            config.student, rank=config.model.lora_rank, seed=config.run.seed
+            given.student, rank=given.lora_rank, seed=config.run.seed, train_unembed=given.train_unembed
         )
     return Student(client, config.objective.loss_fn, config.optim.grad_clip_norm)
+
+
+def _start_weights(connection: Connection, config: Config) -> str:
+    """The tinker:// path of what training begins with; "" for the model itself."""
+    path = config.model.load_checkpoint_path
+    adapter = find_adapter(path) if path else None
+    return connection.adopt(adapter) if adapter else path
 
 
 AdvisorOf = Callable[[Problem], Advisor | None]
@@ -81,8 +108,7 @@ async def open_advisors(
     if config.mode != "distill" or not (objective.kl_penalty_coef or objective.forward_kl_coef):
         return lambda problem: None
     if config.teacher == SELF:
-        topk = objective.forward_kl_topk if objective.forward_kl_coef else 0
-        itself = await _self_advisor(connection, config, tasks, topk)
+        itself = await _self_advisor(connection, config, tasks, forward_topk(config))
         return lambda problem: itself
     assert teachers is not None
     known = teachers
@@ -116,9 +142,21 @@ def alignment_lines(config: Config, teachers: Teachers) -> list[str]:
     return found
 
 
+def forward_topk(config: Config) -> int:
+    """How many of a teacher's likeliest tokens become soft targets."""
+    return config.objective.forward_kl_topk if config.objective.forward_kl_coef else 0
+
+
+def asked_topk(config: Config, opened: OpenTeacher) -> int:
+    """How many a server is asked for: of other tokens some in any case, to split a chunk's score."""
+    student, teacher = tokenizer_for(config.student), tokenizer_for(opened.tokenizer)
+    other = teacher_kind(config, student, teacher, opened.name) == OTHER_TOKENS
+    return max(forward_topk(config), COVERING_TOPK if other else 0)
+
+
 def _advisor(config: Config, tasks: TrainingTasks, opened: OpenTeacher) -> Advisor:
     objective, scorer = config.objective, opened.scorer
-    topk = objective.forward_kl_topk if objective.forward_kl_coef else 0
+    topk = forward_topk(config)
     student, teacher = tokenizer_for(config.student), tokenizer_for(opened.tokenizer)
     kind = teacher_kind(config, student, teacher, opened.name)
     if kind == OTHER_TOKENS:
@@ -157,7 +195,7 @@ def _same_tokens(client: tinker.SamplingClient, name: str, topk: int) -> Teacher
 
 
 async def _client_at_start(connection: Connection, config: Config) -> tinker.SamplingClient:
-    if path := config.model.load_checkpoint_path:
+    if path := _start_weights(connection, config):
         return await connection.service.create_sampling_client_async(model_path=path)
     return await connection.service.create_sampling_client_async(base_model=config.student)
 

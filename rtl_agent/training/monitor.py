@@ -22,6 +22,7 @@ SHOWN = (
     ("reward", "env/all/reward/total", ".3f"),
     ("pass", "env/all/pass_rate", ".0%"),
     ("KL", "teacher_kl", ".3f"),
+    ("KL/byte", "teacher_kl_per_byte", ".3f"),
     ("entropy", "optim/entropy", ".2f"),
     ("with signal", "groups/with_signal", ".0f"),
     ("newly solved", "curriculum/newly_solved", ".0f"),

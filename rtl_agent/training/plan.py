@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rtl_agent.options import NamedOption
+from rtl_agent.sandbox import DEFAULT_SANDBOX, sandbox_name
 from rtl_agent.training.config import MODES, Config, Mode, options_for
 from rtl_agent.training.parse import COMMAND_LINE, EARLIER_START, Choice
 from rtl_agent.training.presets import PRESETS
@@ -30,8 +31,11 @@ def warnings(config: Config) -> list[str]:
             "group_size=1: the reward has no effect, because it is compared with the mean of its own group; "
             "use 4 or more"
         )
-    if config.grading.oss_sim_image:
-        found.append("oss_sim_image is ignored: there is no Docker sandbox yet, designs run in bubblewrap sandboxes")
+    if config.grading.oss_sim_image and sandbox_name(config.grading.sandbox) == DEFAULT_SANDBOX:
+        found.append(
+            "oss_sim_image has no effect: designs run in bubblewrap sandboxes, with this machine's simulators; "
+            "use sandbox=docker or sandbox=podman"
+        )
     return found
 
 

@@ -3,6 +3,7 @@
 A teacher that is not better than its student makes it worse: two public runs of on-policy distillation fell that way.
 """
 
+import asyncio
 import json
 import logging
 import random
@@ -18,11 +19,13 @@ from rtl_agent.runs import write_whole
 from rtl_agent.teachers.scorer import ScoringError
 from rtl_agent.training.config import Config
 from rtl_agent.training.errors import BadConfig
+from rtl_agent.training.models import asked_topk
 from rtl_agent.training.rollouts import Group, play_group
 from rtl_agent.training.tasks import TrainingTasks
 from rtl_agent.training.teachers import OpenTeacher, Teachers, check_scores
 
 FILE = "preflight.json"
+SAID_AFTER = 15.0  # seconds without an answer: a server may load a model for minutes
 LONGEST = 4  # prompts that are tried against a teacher's context
 log = logging.getLogger("rtl_agent.training")
 
@@ -120,10 +123,14 @@ class Preflight:
         log.warning("%s", text)
 
 
-async def check_teachers(teachers: Sequence[OpenTeacher], say: Callable[[str], None]) -> None:
+async def check_teachers(config: Config, teachers: Sequence[OpenTeacher], say: Callable[[str], None]) -> None:
     """Each scores a known text. BadConfig where its scores cannot be those of a model."""
     for teacher in teachers:
-        line, doubt = await check_scores(teacher)
+        checking = asyncio.ensure_future(check_scores(teacher, asked_topk(config, teacher)))
+        await asyncio.wait([checking], timeout=SAID_AFTER)
+        if not checking.done():
+            say(f"waiting for {teacher.scorer.name} to score a known Verilog module")
+        line, doubt = await checking
         say(line)
         if doubt:
             say(f"warning: {doubt}")

@@ -29,6 +29,7 @@ from rtl_agent.envs.tokenizers import NoTokenizer
 from rtl_agent.grading import Extraction, GradeCache, Grader, default_cache_path
 from rtl_agent.runs import RunError, RunRecord, RunWriter, read_run
 from rtl_agent.runs.directory import is_run
+from rtl_agent.sandbox import DEFAULT_SANDBOX, choose_sandbox, sandbox_name
 from rtl_agent.teachers.patience import ServerGone
 from rtl_agent.teachers.scorer import ScoringError, Unreachable
 from rtl_agent.toolchain import find_toolchain
@@ -182,12 +183,14 @@ async def _train(config: Config, path: Path, console: Console, stop: Stop) -> Tr
             context = await context_length(connection, config)
         say = _sayer(console)
         elsewhere = await open_elsewhere(config, stack, say)
-        await check_teachers(elsewhere.teachers, say)
+        await check_teachers(config, elsewhere.teachers, say)
         begun = stack.enter_context(_run_of(config, path))
         run = begun.run
         _log_to(run, stack)
         run.write_code_diff()
         cache = stack.enter_context(GradeCache(default_cache_path()))
+        of_bubblewrap = sandbox_name(config.grading.sandbox) == DEFAULT_SANDBOX
+        choose_sandbox(config.grading.sandbox, "" if of_bubblewrap else config.grading.oss_sim_image)
         grader = await stack.enter_async_context(
             Grader(
                 weights=config.grading.weights(),
@@ -222,7 +225,7 @@ async def _train(config: Config, path: Path, console: Console, stop: Stop) -> Tr
         console.print(_headline(tasks, total, first), highlight=False, markup=False, soft_wrap=True)
         teachers = await open_teachers(config, connection, elsewhere)
         if teachers:
-            await check_teachers([one for one in teachers.all if one not in elsewhere.teachers], say)
+            await check_teachers(config, [one for one in teachers.all if one not in elsewhere.teachers], say)
             for line in alignment_lines(config, teachers):
                 say(line)
             teachers.check_rules(tasks.sampler.problems)

@@ -235,8 +235,11 @@ def _encoded(tokenizer: str) -> list[int]:
     return tokens
 
 
-async def check_scores(teacher: OpenTeacher) -> tuple[str, str]:
-    """A line about the teacher, and a doubt, "" for none. BadConfig where its scores cannot be those of a model."""
+async def check_scores(teacher: OpenTeacher, topk: int) -> tuple[str, str]:
+    """A line about the teacher, and a doubt, "" for none. BadConfig where its scores cannot be those of a model.
+
+    `topk` is how many of its likeliest tokens will be asked for.
+    """
     tokens = _encoded(teacher.tokenizer)
     if teacher.context is not None and len(tokens) + 1 > teacher.context:
         raise BadConfig(
@@ -245,8 +248,8 @@ async def check_scores(teacher: OpenTeacher) -> tuple[str, str]:
         )
     inner = teacher.scorer.scorer if isinstance(teacher.scorer, PatientScorer) else teacher.scorer  # no waiting yet
     try:
-        found = await opinion(inner, tokens)
-    except ScoringError as error:
+        found = await opinion(inner, tokens, topk)
+    except (ScoringError, tinker.TinkerError) as error:
         raise BadConfig(f"teacher {teacher.name}: {error}") from error
     line = f"teacher {inner.name} gives a known Verilog module {found.logprob_per_byte:.3f} nats per byte"
     small = teacher.name.startswith(OWN_MODELS)  # knows sixteen families of designs, and this is of none of them

@@ -25,6 +25,7 @@ from rtl_agent.view.waves import Asked
 __all__ = ["MOST_LETTERS", "Decoder", "Library", "NotThere"]
 
 MOST_ROWS = 500_000  # kept in memory, of all runs
+QUICK_BYTES = 32 << 20  # without an index: half a second
 SECONDS_FOR_A_PROBLEM = 3.0  # that a rollout waits for its problem to be loaded
 SECONDS_FOR_A_SIMULATION = 120.0  # that waves wait for it
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
@@ -38,6 +39,7 @@ class Library:
     decode: Decoder | None = None
     _rows: dict[Path, Rows] = field(default_factory=dict)
     _counts: dict[Path, int] = field(default_factory=dict)
+    _counted_at: dict[Path, object] = field(default_factory=dict)  # when it was written last
     _shelf: Shelf = field(default_factory=Shelf)
     _summaries: Summaries = field(default_factory=Summaries)
     _lock: Lock = field(default_factory=Lock)
@@ -174,8 +176,16 @@ class Library:
                 table = rows.table()
         return table
 
+    def _is_quick(self, path: Path) -> bool:
+        """Whether what is new in it can be read while somebody waits for the list."""
+        return self._rows_of(path).unread() <= QUICK_BYTES
+
     def _counted(self, path: Path, told: Summary) -> dict[str, Any]:
-        """Rollouts, if they have been looked at; of an evaluation also how many passed: it has no curves."""
+        """Rollouts, if they are quickly counted; of an evaluation also how many passed: it has no curves."""
+        written = told.line["written"]
+        if self._counted_at.get(path) != written and self._is_quick(path):
+            self._counts[path] = len(self._rows_of(path).table().rows)
+            self._counted_at[path] = written
         count = self._counts.get(path)
         if path.is_dir() or count is None:
             return {"rollouts": count}

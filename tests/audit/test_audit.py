@@ -92,7 +92,7 @@ async def test_without_a_right_design_it_says_so(auditor: Auditor, tmp_path: Pat
     findings = await auditor.audit(problem)
     assert findings.score is None
     assert findings.right == ()
-    assert "the interface is not known" in findings.trivial_note
+    assert "ports are guessed" in findings.trivial_note
     assert trust_of(findings).grade is TrustGrade.C
     assert "no right design is known" in trust_of(findings).reasons[0]
     answered = await auditor.audit(problem, answers=[{problem.targets[0]: problems.CONSTANT}])

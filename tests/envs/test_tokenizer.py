@@ -156,13 +156,41 @@ def test_a_tokenizer_that_cannot_be_had_is_a_sentence(tmp_path: Path) -> None:
         tokenizer_for(str(tmp_path))
 
 
+def with_code(folder: Path, ran: Path, module: str = "evil", name: str = "Evil") -> None:
+    """A tokenizer that wants code beside it to be run, which leaves a file."""
+    shutil.copytree(ROOT / "rtl_agent" / "backends" / "models" / "tokenizer", folder)
+    (folder / f"{module}.py").write_text(f"open({str(ran)!r}, 'w')\nclass {name}: pass\n")
+    config = json.loads((folder / "tokenizer_config.json").read_text())
+    told = {**config, "tokenizer_class": name, "auto_map": {"AutoTokenizer": [f"{module}.{name}", None]}}
+    (folder / "tokenizer_config.json").write_text(json.dumps(told))
+    (folder / "config.json").write_text(json.dumps({"model_type": "clever"}))
+
+
 def test_code_that_lies_in_a_folder_is_not_run(tmp_path: Path) -> None:
     folder, ran = tmp_path / "model", tmp_path / "ran"
-    shutil.copytree(ROOT / "rtl_agent" / "backends" / "models" / "tokenizer", folder)
-    (folder / "evil.py").write_text(f"open({str(ran)!r}, 'w')\nclass Evil: pass\n")
-    config = json.loads((folder / "tokenizer_config.json").read_text())
-    told = {**config, "tokenizer_class": "Evil", "auto_map": {"AutoTokenizer": ["evil.Evil", "evil.Evil"]}}
-    (folder / "tokenizer_config.json").write_text(json.dumps(told))
+    with_code(folder, ran)
     with contextlib.suppress(NoTokenizer):
         tokenizer_for(str(folder))
     assert not ran.exists()
+
+
+def test_code_in_the_hubs_cache_is_not_run(tmp_path: Path) -> None:
+    """The cookbook runs Kimi's without being asked to, others' where nobody can be asked."""
+    revision, ran = "0" * 40, tmp_path / "ran"
+    names = ["someone/clever", "moonshotai/Kimi-K2-Instruct"]
+    for name in names:
+        folder = tmp_path / "hub" / f"models--{name.replace('/', '--')}"
+        with_code(folder / "snapshots" / revision, ran, "tokenization_kimi", "TikTokenTokenizer")
+        (folder / "snapshots" / revision / "tokenizer.json").unlink()  # nothing else can read it
+        (folder / "refs").mkdir()
+        (folder / "refs" / "main").write_text(revision)
+    script = (
+        "from rtl_agent.envs.tokenizers import NoTokenizer, tokenizer_for\n"
+        f"for name in {names!r}:\n"
+        "    try: tokenizer_for(name)\n"
+        "    except NoTokenizer as error: print(error)\n"
+    )
+    env = {**os.environ, "HF_HOME": str(tmp_path), "HF_HUB_CACHE": str(tmp_path / "hub"), "HF_HUB_OFFLINE": "1"}
+    told = subprocess.run([sys.executable, "-c", script], env=env, check=True, capture_output=True, text=True).stdout
+    assert not ran.exists()
+    assert told.count("is code that comes with the model, which is not run unless HF_TRUST_REMOTE_CODE=1 is set") == 2

@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from rtl_agent.grading import Grade, Grader, Outcome, Submission, submit
+from rtl_agent.grading import PRESETS, Grade, Grader, Outcome, Submission, submit
 from rtl_agent.grading.extract import extract
 from rtl_agent.grading.simulation import SimulationMode
 from rtl_agent.problems import Problem
-from rtl_agent.sandbox import MIB, Box, BoxSpec, BubblewrapSandbox, Ended, Limits
+from rtl_agent.sandbox import MIB, Box, BoxSpec, Ended, Limits, make_sandbox
 from rtl_agent.toolchain import find_toolchain
 from tests.grading.cases import cases_of_kind, problem_for, read_expect, text_of
 
@@ -48,12 +48,13 @@ class Graders:
     """A grader for each path and time limit, shared by a worker: what one attack breaks, the next one meets."""
 
     def __init__(self) -> None:
-        self._graders: dict[tuple[SimulationMode, float], Grader] = {}
+        self._graders: dict[tuple[SimulationMode, float, str], Grader] = {}
 
-    def get(self, path: SimulationMode, seconds: float) -> Grader:
-        if (path, seconds) not in self._graders:
-            self._graders[path, seconds] = Grader(jobs=1, timeout_seconds=seconds, path=path)
-        return self._graders[path, seconds]
+    def get(self, path: SimulationMode, seconds: float, preset: str = "staged") -> Grader:
+        key = (path, seconds, preset)
+        if key not in self._graders:
+            self._graders[key] = Grader(jobs=1, timeout_seconds=seconds, path=path, weights=PRESETS[preset])
+        return self._graders[key]
 
     async def close(self, reference_of: Problem) -> None:
         try:
@@ -190,11 +191,13 @@ async def test_an_attack_gains_nothing(
 ) -> None:
     problem = problem_for(expect, bundled)
     seconds = expect.get("timeout", ORDINARY)
-    grader = graders.get(path, seconds)
+    grader = graders.get(path, seconds, "dense" if "dense_at_most" in expect else "staged")
     design = text_of(attack, expect, "design.sv", canary)
     for text in (design, f"{design}// again\n") if expect.get("twice") else (design,):
         grade = await grader.grade(problem, submit(problem, {problem.targets[0]: text}))
         check_grade(grade, expect)
+        if "dense_at_most" in expect:
+            assert grade.reward.parts["tests"] <= expect["dense_at_most"], grade.progress
     if seconds < ORDINARY or expect.get("next_job"):  # it hangs, floods or fills: look at the job right after it
         await expect_good_grade(grader, bundled[expect["problem"]])
 
@@ -240,7 +243,7 @@ async def test_a_hostile_shell_gains_nothing(
     mark = f"{attack.name}-{os.getpid()}"
     env = {**tools.env(cocotb_version), "HOME": "/code", MARK: mark}
     limits = Limits(wall_seconds=expect.get("timeout", 20), cpu_seconds=10, output_bytes=4 * MIB, keep_bytes=MIB)
-    sandbox = BubblewrapSandbox(slots=1)
+    sandbox = make_sandbox(1)
     async with sandbox.open(spec) as box:
         for name, text in problem.context.items():
             await box.write(f"/code/{name}", text.encode())

@@ -10,7 +10,8 @@ from tests.grading.test_grader import INVERTER, plain
 from tests.grading.test_seal import in_one_loop, with_harness
 
 DRAWS = """
-import datetime, multiprocessing, os, pathlib, posix, random, resource, secrets, subprocess, sys, threading, time, uuid
+import datetime, multiprocessing, os, pathlib, posix, random, resource, secrets, subprocess, sys, tempfile, threading
+import time, timeit, uuid
 from dataclasses import dataclass, field
 import cocotb
 from cocotb.triggers import Timer
@@ -65,6 +66,17 @@ SOURCES = {
     "unbuffered device": lambda: open("/dev/random", "rb", buffering=0).read(8).hex(),
     "device by its number": lambda: os.read(os.open("/dev/urandom", os.O_RDONLY), 8).hex(),
     "device by a path": lambda: pathlib.Path("/dev/urandom").open("rb").read(8).hex(),
+    "device as text": lambda: ascii(open("/dev/urandom", encoding="latin-1").read(8)).replace("|", "").replace("=", ""),
+    "device by bytes": lambda: open(b"/dev/urandom", "rb").read(8).hex(),
+    "device by another name": lambda: open("/dev/../dev//urandom", "rb").read(8).hex(),
+    "device's number by another name": lambda: os.read(os.open("/dev/./random", os.O_RDONLY), 8).hex(),
+    "session": lambda: os.getsid(0),
+    "group": lambda: os.getpgid(os.getpid()),
+    "stop watch": lambda: timeit.default_timer(),
+    "name of a temporary file": lambda: tempfile.mktemp(),
+    "node": lambda: uuid.getnode(),
+    "ctime": lambda: time.ctime(),
+    "times": lambda: os.times().elapsed,
     "native thread": lambda: threading.current_thread().native_id,
     "the system's module": lambda: posix.urandom(8).hex(),
     "fork": forked,

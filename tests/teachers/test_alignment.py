@@ -11,13 +11,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tinker_cookbook.tokenizer_utils import Tokenizer
+from tokenizers import AddedToken, decoders, models, pre_tokenizers
+from tokenizers import Tokenizer as Tokenizers
+from transformers import PreTrainedTokenizerFast
 
-from rtl_agent.byte_vocabulary import ByteVocabulary
+from rtl_agent.byte_vocabulary import ByteVocabulary, NotBytes
+from rtl_agent.envs.dialects.dialect import PlainText
 from rtl_agent.envs.tokenizers import tokenizer_for
 from rtl_agent.teachers.alignment import Chunk, Covering, align, align_ends, chunk_scores
 from tests.envs.vocabularies import gpt_oss, llama3, qwen3
 
 ROOT = Path(__file__).parents[2]
+BYTES = {character: number for number, character in enumerate(sorted(pre_tokenizers.ByteLevel.alphabet()))}
 
 
 @cache
@@ -107,6 +112,36 @@ def test_a_marker_is_not_text() -> None:
     assert marker not in vocabulary("qwen3")
     with pytest.raises(ValueError, match=f"token {marker} is a marker"):
         vocabulary("qwen3").pieces([marker])
+
+
+@cache
+def with_blanks() -> PreTrainedTokenizerFast:
+    """As in GPT-NeoX's and Gemma's vocabularies, rows of spaces are added tokens; here so is a marker."""
+    tokenizer = Tokenizers(models.BPE(vocab=BYTES, merges=[]))
+    tokenizer.pre_tokenizer, tokenizer.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
+    tokenizer.add_tokens([AddedToken(text, normalized=False) for text in ("  ", "    ", "<mark>")])
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer)
+
+
+def test_added_tokens_of_white_space_are_text() -> None:
+    text = b"module a;\n    wire  b;\n"
+    known = ByteVocabulary.from_tokenizer(with_blanks())
+    tokens = known.encode(text)
+    assert tokens is not None
+    assert b"    " in known.pieces(tokens)
+    assert known.encode(b"<mark>") is None
+    chunks = align(vocabulary("qwen3").pieces(vocabulary("qwen3").encode(text) or []), known.pieces(tokens))
+    assert chunks[-1].span[1] == len(text)
+    plain = PlainText(with_blanks())  # type: ignore[arg-type]  # the cookbook's type is the slow one
+    assert plain.encode(text.decode()) == tokens
+    assert [known.get(token) for token in plain.encode("<mark>")] == [b"<", *(b"%c" % one for one in b"mark>")]
+
+
+def test_a_tokenizer_that_changes_every_text_is_refused() -> None:
+    tokenizer = Tokenizers(models.BPE(vocab=BYTES, merges=[]))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
+    with pytest.raises(NotBytes, match="changes a text before it encodes it"):
+        ByteVocabulary.from_tokenizer(PreTrainedTokenizerFast(tokenizer_object=tokenizer))
 
 
 def test_pretokens_end_where_a_tokenizer_cuts_before_it_merges() -> None:

@@ -117,6 +117,21 @@ def test_what_a_server_left_out_is_not_scored_as_zero() -> None:
     assert 0.0 not in found.logprobs
 
 
+def test_what_the_teacher_finds_impossible_is_a_number_all_the_same() -> None:
+    """Of minus infinity no difference can be taken: a chunk of several tokens would teach NaN."""
+    read = reading("student", "teacher-2", "assign total_overflow_count = 16;\n")
+    never = Scores((None, *[-math.inf] * (len(read.tokens) - 1)))
+    found = compare(read, never, words("student", "teacher-2"), soft=False)
+    assert found.alignment.kinds["n:1"] > 0
+    assert not any(math.isnan(one) for one in found.logprobs if one is not None)
+
+
+async def test_where_there_is_nothing_to_score_no_server_is_asked() -> None:
+    setup = TeacherSetup(Told(Scores(())), 0, tokenizer_for("rtl-agent/student"), tokenizer_for("rtl-agent/teacher-2"))
+    advice = await TEACHERS[OTHER_TOKENS](setup).advise(Reading((1, 2, 3), 4, unscored={3: "markup"}))
+    assert advice.logprobs == (None,) * 4
+
+
 def test_inside_an_escape_a_chunks_score_is_shared() -> None:
     """The student wrote a line break as two tokens, the teacher as one."""
     island = Island(b"\nx", (0, 3), (0, 2), (None, 1, 2), (1, 2), escaped=True)

@@ -1,6 +1,7 @@
 """Waiting for a server, and what is made of its scores of a known text."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -9,7 +10,7 @@ import pytest
 from rtl_agent.teachers import patience
 from rtl_agent.teachers.known_text import opinion
 from rtl_agent.teachers.patience import Patience, PatientScorer, ServerGone
-from rtl_agent.teachers.scorer import Scores, ScoringError, Unreachable
+from rtl_agent.teachers.scorer import Scores, ScoringError, TopK, Unreachable
 
 TOKENS = [100 + at + at // 7 for at in range(80)]
 
@@ -84,6 +85,13 @@ class Shifted(Model):
         return Scores((None, *values[2:], -0.3))
 
 
+class Late(Model):
+    """Says of each token what belongs to the one before."""
+
+    def told(self, values: list[float | None]) -> Scores:
+        return Scores((None, -0.3, *values[1:-1]))
+
+
 class Short(Model):
     def told(self, values: list[float | None]) -> Scores:
         return Scores(tuple(values[:-1]))
@@ -95,12 +103,44 @@ class Short(Model):
         (Zeros(), "the logprob 0"),
         (Constant(), "the logprob -2"),
         (Shifted(), "shifted"),
+        (Late(), "the same score.*shifted"),
         (Short(), "79 logprobs for 80"),
     ],
 )
 async def test_scores_that_are_none_are_refused(model: Model, said: str) -> None:
     with pytest.raises(ScoringError, match=f"model.*{said}"):
         await opinion(model, TOKENS)
+
+
+@dataclass
+class Likeliest(Model):
+    """Tells likeliest tokens too: by the logprob of the one that stands there, those of the position."""
+
+    row: Callable[[float], Sequence[float]] = lambda logprob: [logprob, -9.0, -9.5]
+
+    async def score(self, tokens: Sequence[int], *, topk: int = 0, first: int = 0) -> Scores:
+        values = (await super().score(tokens)).logprobs
+        told = [TopK(tuple(range(len(self.row(one)))), tuple(self.row(one))) for one in values if one is not None]
+        return Scores(values, (None, *told))
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        (Likeliest(), ""),
+        (Likeliest(row=lambda logprob: [logprob]), "at most 1 of its likeliest tokens at a position, and 3 were asked"),
+        (Likeliest(row=lambda logprob: [-0.1, -0.2, -0.3]), "probabilities of more than 1 in all"),
+        (Likeliest(row=lambda logprob: [math.nan, -1.0, -2.0]), "logprobs that are no probabilities"),
+        (Likeliest(row=lambda logprob: [3.0, -1.0, -2.0]), "logprobs that are no probabilities"),
+        (Likeliest(row=lambda logprob: [-5.0, -6.0, -7.0]), "they are of different positions"),
+    ],
+)
+async def test_likeliest_tokens_are_tried_as_the_run_will_ask_for_them(model: Model, said: str) -> None:
+    if not said:
+        assert not (await opinion(model, TOKENS, 3)).doubt
+        return
+    with pytest.raises(ScoringError, match=f"model gave .*{said}"):
+        await opinion(model, TOKENS, 3)
 
 
 async def test_tokens_of_another_vocabulary_are_doubted() -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from rtl_agent.teachers import openai_scorer
 from rtl_agent.teachers.openai_scorer import open_openai
-from rtl_agent.teachers.scorer import Scores, ScoringError, TooLong, TopK, Unreachable
-from rtl_agent.teachers.servers.model import Asked, Sampled, checked
+from rtl_agent.teachers.scorer import Scores, ScoringError, TooLong, TopK, Unreachable, checked
+from rtl_agent.teachers.servers.model import Asked, Sampled
 from tests.teachers.answers import Answer, answering, fixture
 
 CODER = "Qwen/Qwen3-Coder-30B-A3B-Instruct"
@@ -124,7 +124,13 @@ def edited_sglang(change: Callable[[Any], object]) -> dict[str, Answer]:
         (edited(lambda one: one["prompt_logprobs"].insert(0, one["prompt_logprobs"].pop())), "at position 1|shifted"),
         (edited(lambda one: one["prompt_logprobs"][1]["12"].update(logprob=0.5)), "the logprob 0.5 at position 1"),
         (edited(lambda one: one["prompt_logprobs"][1]["12"].update(logprob=float("nan"))), "the logprob nan"),
+        (edited(lambda one: one["prompt_logprobs"][1].update({"5": {"logprob": float("nan")}})), "no probabilities"),
+        (edited(lambda one: one["prompt_logprobs"][1].update({"5": {"logprob": 4.0}})), "no probabilities"),
+        (edited(lambda one: one["prompt_logprobs"][1].update({"5": {"logprob": None}})), "no logprobs at position 1"),
+        (edited(lambda one: one["prompt_logprobs"][1].update({"5": {"logprob": 10**400}})), "another shape"),
         (vllm({"choices": []}), "without choices"),
+        (vllm(b"[" * 100_000), "not JSON"),
+        (vllm([]), "without choices"),
         (vllm(b"<html>"), "not JSON"),
         (vllm((401, {"error": {"message": "Unauthorized"}})), "teacher_api_key_env"),
         (vllm((400, fixture("vllm")["too_many_logprobs"])), "greater than max allowed: 20"),
@@ -132,6 +138,10 @@ def edited_sglang(change: Callable[[Any], object]) -> dict[str, Answer]:
         (edited_sglang(lambda one: one["input_token_logprobs"].pop()), "gave 3 logprobs for the last 4 tokens"),
         (edited_sglang(lambda one: one["input_token_logprobs"][2].__setitem__(1, 5)), "scored token 5 at position 2"),
         (edited_sglang(lambda one: one["input_token_logprobs"][2].__setitem__(0, None)), "no logprob at position 2"),
+        (edited_sglang(lambda one: one["input_top_logprobs"].pop()), "likeliest tokens at 3 of 4 positions"),
+        (edited_sglang(lambda one: one["input_top_logprobs"].__setitem__(2, [[-1.0]])), "another shape"),
+        (edited_sglang(lambda one: one["input_top_logprobs"].__setitem__(2, None)), "left out its likeliest tokens"),
+        (edited_sglang(lambda one: one.update(input_top_logprobs=7)), "another shape"),
         (sglang({"text": "x"}), "without meta_info"),
         (llamacpp(fixture("llamacpp")["echoed"]), "no completion_probabilities"),
         (llamacpp(fixture("llamacpp")["forced"]), "wrote token 14 at position 1"),
@@ -142,9 +152,51 @@ async def test_answers_that_are_no_scores_say_which_server_said_what(answers: di
     with answering(answers) as url:
         model = await open_openai(f"openai:{url}/v1", model_name)
         with pytest.raises(ScoringError, match=said) as failure:
-            await model.score(TOKENS)
+            await model.score(TOKENS, topk=2)
         await model.aclose()
         assert url in str(failure.value)
+
+
+@pytest.mark.parametrize(
+    ("answers", "said"),
+    [
+        (vllm({"choices": [{"token_ids": [5, -1], "finish_reason": "stop"}]}), "sampled -1, which is not the number"),
+        (vllm({"choices": [{"token_ids": [5, "x"]}]}), "does not tell the tokens"),
+        (vllm({"choices": [{"token_ids": [5, None]}]}), "another shape"),
+        (vllm({"choices": [{"logprobs": 3}]}), "another shape"),
+        (sglang({"meta_info": {"finish_reason": "stop"}, "output_ids": [1]}), "another shape"),
+        (llamacpp({"tokens": [2**40]}), "sampled 1099511627776, which is not the number"),
+    ],
+)
+async def test_samples_that_are_no_tokens_are_said_too(answers: dict[str, Answer], said: str) -> None:
+    with answering(answers) as url:
+        model = await open_openai(f"openai:{url}/v1", "teacher" if "/props" in answers else CODER)
+        with pytest.raises(ScoringError, match=said):
+            await model.sample(TOKENS, STOP)
+        await model.aclose()
+
+
+@pytest.mark.parametrize("answer", [{}, [], {"tokens": None}, {"tokens": ["a"]}, (403, {}), (405, {}), b"<html>"])
+async def test_a_server_that_does_not_tokenize_says_nothing_of_it(answer: Answer) -> None:
+    for answers in (vllm(), sglang(), llamacpp({})):
+        with answering({**answers, "/tokenize": answer}) as url:
+            model = await open_openai(f"openai:{url}/v1", "teacher" if "/props" in answers else CODER)
+            assert await model.encode("module") is None
+            await model.aclose()
+
+
+@pytest.mark.parametrize("models", [{}, [], {"data": None}, {"data": ["x"]}, {"data": [7]}, 7, None])
+async def test_a_list_of_models_of_any_shape_is_read_or_said(models: Answer) -> None:
+    with answering({"/v1/models": models}) as url, pytest.raises(ScoringError, match="has no list of models"):
+        await open_openai(f"openai:{url}/v1", CODER)
+
+
+async def test_a_server_whose_properties_are_odd_is_asked_all_the_same() -> None:
+    card = {"id": "teacher", "owned_by": "llamacpp", "aliases": 3, "meta": [], "max_model_len": "many"}
+    with answering({"/v1/models": {"data": [card]}, "/props": []}) as url:
+        model = await open_openai(f"openai:{url}/v1", "teacher")
+        assert (model.kind, model.context) == ("llama.cpp", None)
+        await model.aclose()
 
 
 async def test_a_text_that_does_not_fit_is_told_apart_from_a_server_that_is_busy() -> None:
@@ -176,6 +228,12 @@ async def test_a_text_that_does_not_fit_is_told_apart_from_a_server_that_is_busy
         ("openai:{url}/v2", CODER, "usually ends in /v1"),
         ("openai+vlm:{url}/v1", CODER, "did you mean vllm"),
         ("openai:localhost:8000", CODER, "is not the URL of a server"),
+        ("openai:http://", CODER, "is not the URL of a server"),
+        ("openai:http://:8000/v1", CODER, "is not the URL of a server"),
+        ("openai:http://host:port/v1", CODER, "URL cannot be read"),
+        ("openai:http://host:70000/v1", CODER, "URL cannot be read"),
+        ("openai:http://[::1/v1", CODER, "URL cannot be read"),
+        ("openai:http://ho st/v1", CODER, "is not the URL of a server|cannot be reached"),
     ],
 )
 async def test_a_wrong_model_or_address_is_said(spec: str, model: str, said: str) -> None:

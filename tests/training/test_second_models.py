@@ -1,8 +1,10 @@
 """What a second tokenizer and a model carried over to it begin with."""
 
+from pathlib import Path
+
 import torch
 
-from rtl_agent.backends.engine.qwen3.weights import EMBED
+from rtl_agent.backends.engine.qwen3.weights import EMBED, random_weights, write_model
 from rtl_agent.backends.models.registry import own_config
 from rtl_agent.envs.tokenizers import tokenizer_for
 from rtl_agent.training.pretrain.transplant import weights_for
@@ -22,6 +24,14 @@ def test_tokens_that_both_have_keep_their_embedding_and_others_get_the_mean_of_t
     parts = before[f"{EMBED}.weight"][old.encode(text, add_special_tokens=False)]
     assert torch.allclose(after[f"{EMBED}.weight"][theirs], parts.mean(dim=0))
     assert all(torch.equal(before[name], after[name]) for name in before if EMBED not in name)
+
+
+def test_a_model_can_go_on_from_weights_in_a_directory(tmp_path: Path) -> None:
+    """As the second teacher was made: the shipped weights are those of its last course."""
+    first = random_weights(own_config(SECOND), 1)
+    write_model(tmp_path, own_config(SECOND), first)
+    found = weights_for(SECOND, SECOND, tmp_path)
+    assert all(torch.equal(found[name], first[name]) for name in first)
 
 
 def test_the_two_tokenizers_differ_as_those_of_large_models_do() -> None:

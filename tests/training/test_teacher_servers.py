@@ -3,7 +3,7 @@
 import io
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -15,6 +15,7 @@ from rich.console import Console
 
 from rtl_agent.backends.connect import Connection
 from rtl_agent.teachers import patience
+from rtl_agent.training import preflight
 from rtl_agent.training.config import TEACHER
 from rtl_agent.training.errors import BackendGone, BadConfig
 from rtl_agent.training.parse import parse
@@ -43,6 +44,21 @@ def test_a_teacher_by_openais_api_advises_as_by_tinkers(run_in: RunIn, server: C
     for mine, theirs in zip(first, second, strict=True):
         assert [mine[name] for name in SAME_NUMBERS] == [theirs[name] for name in SAME_NUMBERS]
         assert mine["teacher_kl"] != 0
+
+
+def test_what_a_slow_teacher_is_waited_for_is_said(
+    server: Connection, gates: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TINKER_API_KEY", server.api_key)
+    monkeypatch.setattr(preflight, "SAID_AFTER", 0.0)
+    card = fixture("vllm")["models"]
+    card["data"][0] |= {"id": TEACHER, "max_model_len": 4096}
+    said = io.StringIO()
+    with answering({"/v1/models": card, "/v1/completions": (500, {"error": "out of memory"})}) as url:
+        words = train_words(server, gates, tmp_path / "run", f"teacher_backend=openai:{url}/v1")
+        with pytest.raises(BadConfig, match="answered 500 to /completions: out of memory"):
+            train(parse("distill", words), console=Console(file=said, width=300))
+    assert f"waiting for {TEACHER} on vLLM at {url}/v1 to score a known Verilog module" in said.getvalue()
 
 
 def train_words(server: Connection, gates: Path, run: Path, *words: str) -> list[str]:
@@ -180,6 +196,19 @@ def test_a_teacher_that_stays_away_ends_the_run_with_a_checkpoint_and_the_run_re
     ]
 
 
+def scored(k: int) -> Callable[[Any], Any]:
+    """Scores of any prompt that could be a model's, with as many of its likeliest tokens."""
+
+    def completion(body: Any) -> Any:
+        rows = [
+            {str(token + more): {"logprob": -2.0 - (7 * at + token) % 101 / 50 - more} for more in range(k)}
+            for at, token in enumerate(body["prompt"])
+        ]
+        return {"choices": [{"index": 0, "text": "", "prompt_logprobs": [None, *rows[1:]]}]}
+
+    return completion
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -203,6 +232,13 @@ def test_a_teacher_that_stays_away_ends_the_run_with_a_checkpoint_and_the_run_re
         (["teacher_backend=openai:{silent}/v1"], "does not tell how likely it finds a prompt"),
         (["teacher_backend=openai:{zeros}/v1"], "gave every token of a Verilog module the logprob 0"),
         (["teacher_backend=openai:{flat}/v1"], "gave every token of a Verilog module the logprob -1.5"),
+        (
+            ["teacher_backend=openai:{capped}/v1"],
+            "prompt logprobs of 8, which is greater than max allowed: 5",
+        ),
+        (["teacher_backend=openai:{bare}/v1"], "at most 1 of its likeliest tokens at a position, and 8 were asked for"),
+        (["teacher_backend=openai:{closing}/v1"], "cannot be reached"),
+        (["teacher_backend=openai:http://host:port/v1"], "URL cannot be read"),
         (["teacher_backend=openai:{other}/v1"], "rtl-agent/teacher is not the tokenizer of"),
     ],
 )
@@ -228,6 +264,15 @@ def test_a_teacher_that_cannot_teach_is_said_before_anything_is_written(
 
         return {"/v1/models": models(4096), "/v1/completions": completion}
 
+    def capped(body: Any) -> Any:
+        asked = body["prompt_logprobs"]
+        return 400, {
+            "error": {"message": f"Requested prompt logprobs of {asked}, which is greater than max allowed: 5"}
+        }
+
+    def closing(body: Any) -> Any:
+        raise ConnectionAbortedError
+
     unscored = {"/v1/models": models(4096), "/v1/completions": {"choices": [{"index": 0, "text": "x"}]}}
     with (
         answering({"/v1/models": models(64)}) as short,
@@ -235,8 +280,12 @@ def test_a_teacher_that_cannot_teach_is_said_before_anything_is_written(
         answering(constant(0.0)) as zeros,
         answering(constant(-1.5)) as flat,
         answering({"/v1/models": models(4096), "/tokenize": {"tokens": [1, 2, 3], "count": 3}}) as other,
+        answering({"/v1/models": models(4096), "/v1/completions": capped}) as limited,
+        answering({"/v1/models": models(4096), "/v1/completions": scored(1)}) as bare,
+        answering({"/v1/models": models(4096), "/v1/completions": closing}) as gone,
     ):
         places = {"serve": server.base_url, "short": short, "silent": silent, "zeros": zeros, "flat": flat}
+        places |= {"capped": limited, "bare": bare, "closing": gone}
         filled = [word.format(**places, other=other, key="teacher_api_key_env=TINKER_API_KEY") for word in words]
         config = parse("distill", train_words(server, gates, tmp_path / "runs" / "new", *filled))
         with pytest.raises(BadConfig, match=said) as failure:
@@ -250,16 +299,9 @@ def test_a_teacher_whose_context_is_too_short_for_the_problems_is_said(
 ) -> None:
     """Its server answers the known text, and could not answer these prompts."""
 
-    def completion(body: Any) -> Any:
-        rows = [
-            {str(token): {"logprob": -1.0 - at % 3, "rank": 1, "decoded_token": ""}}
-            for at, token in enumerate(body["prompt"])
-        ]
-        return {"choices": [{"index": 0, "text": "", "prompt_logprobs": [None, *rows[1:]]}]}
-
     card = fixture("vllm")["models"]
     card["data"][0] |= {"id": TEACHER, "max_model_len": 300}
-    with answering({"/v1/models": card, "/v1/completions": completion}) as url:
+    with answering({"/v1/models": card, "/v1/completions": scored(8)}) as url:
         words = [f"teacher_backend=openai:{url}/v1", "max_tokens=256"]
         with pytest.raises(
             BadConfig, match=r"its server takes 300 tokens, and .* has .* before an answer of up to 256"

@@ -64,7 +64,7 @@ function Bus({ lane, x, from, to, least, radix }: { lane: Lane; x: (time: number
         const text = value.length <= room ? value : room >= 3 ? `${value.slice(0, room - 1)}…` : "";
         return (
           <g key={at}>
-            <path class={`bus ${/[xz]/.test(part.bits) ? "unknown" : ""}`} d={`M${left},${middle}L${left + slant},${HIGH}L${right - slant},${HIGH}L${right},${middle}L${right - slant},${LOW}L${left + slant},${LOW}Z`}><title>{brief(value, 300)}</title></path>
+            <path class={`bus ${/x/.test(part.bits) ? "unknown" : part.bits.includes("z") ? "unknown floating" : ""}`} d={`M${left},${middle}L${left + slant},${HIGH}L${right - slant},${HIGH}L${right},${middle}L${right - slant},${LOW}L${left + slant},${LOW}Z`}><title>{brief(value, 300)}</title></path>
             {text && <text x={(left + right) / 2} y={middle + 4} text-anchor="middle">{text}</text>}
           </g>
         );

@@ -82,7 +82,7 @@ export function RolloutScreen({ run, row }: { run: string; row: number }) {
         {tab === "compare" && <Compare run={run} of={of} />}
         {tab === "transcript" && <Transcript of={of} />}
         {tab === "tests" && <Tests of={of} />}
-        {tab === "waves" && <WavesTab key={`${run} ${shown}`} run={run} of={of} />}
+        {tab === "waves" && data.value && <WavesTab key={`${run} ${shown}`} run={run} of={of} />}
         {tab === "reproduce" && <Reproduce of={of} />}
       </div>
     </>

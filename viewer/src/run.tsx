@@ -63,7 +63,7 @@ export function RunScreen({ id }: { id: string }) {
   return (
     <>
       <h1>{brief(of.name, 120)} {of.kind === "eval" && <span class="tag">evaluation</span>} {of.running && <span class="tag live">running</span>}</h1>
-      <p class="soft">{[of.student && `student ${of.student}`, of.teacher && `teacher ${of.teacher}`, of.mode, of.seed !== null && `seed ${of.seed}`, of.kind === "run" && of.steps !== null && plural(of.steps, "step"), of.written !== null && `written ${ago(of.written)}`].filter(Boolean).map((part) => brief(String(part), 80)).join(" · ")}</p>
+      <p class="soft">{[of.student && `${of.kind === "eval" ? "model" : "student"} ${of.student}`, of.teacher && `teacher ${of.teacher}`, of.mode, of.seed !== null && `seed ${of.seed}`, of.kind === "run" && of.steps !== null && plural(of.steps, "step"), of.written !== null && `written ${ago(of.written)}`].filter(Boolean).map((part) => brief(String(part), 80)).join(" · ")}</p>
       {run.error !== null && <Waiting of={run} what="the run" />}
       <dl class="tiles">
         <div><dt>Pass rate{heldOut}</dt><dd class="now">{percent(of.headline?.pass_rate)}</dd></div>

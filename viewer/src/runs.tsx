@@ -105,7 +105,7 @@ function Line({ run, chosen, seeds, toggle }: LineProps) {
       <td><Name of={run.teacher || "–"} most={60} /></td>
       <td>{brief(run.mode, 30) || "–"}</td>
       <td class="number">{run.seed ?? "–"}</td>
-      <td class="number">{number(run.steps)}</td>
+      <td class="number">{run.kind === "eval" ? "–" : number(run.steps)}</td>
       <td class="number">{number(run.rollouts)}</td>
       <td class="number">{percent(run.headline?.pass_rate)}</td>
       <td class="number">{number(run.headline?.reward)}</td>

@@ -1,14 +1,34 @@
 // What was asked and answered; for an agent, turn by turn with its commands, observations and why it ended.
 import { useState } from "preact/hooks";
+import { REPLY } from "./reply";
+import { set } from "./route";
 import { asText, brief, number, plural } from "./text";
 import type { Rollout, Turn } from "./types";
 import { LongText } from "./ui";
 
 const AT_ONCE = 40;
 
+const ENDINGS: Record<string, string> = {
+  submit: "it handed in its work",
+  answer: "its last turn had no call",
+  passed: "its answer passed",
+  max_turns: "it had no turns left",
+  max_rounds: "it had no rounds left",
+  max_tokens: "it had no tokens left",
+  parse_errors: "too many turns in a row had no call that could be read",
+  wall_time: "its time was over",
+};
+
+/** Why an episode ended, with the word that the record has. */
+function ending(reason: string): string {
+  if (reason === "") return "no reason given";
+  return Object.hasOwn(ENDINGS, reason) ? `${ENDINGS[reason]} (${reason})` : brief(reason, 400);
+}
+
 export function Transcript({ of }: { of: Rollout }) {
   const turns = of.turns ?? [];
   const [shown, setShown] = useState(AT_ONCE);
+  const ownFiles = turns.length > 0 && !(REPLY in of.files && Object.keys(of.files).length === 1);
   return (
     <div class="transcript">
       <details open={turns.length === 0}>
@@ -17,8 +37,10 @@ export function Transcript({ of }: { of: Rollout }) {
       </details>
       {turns.slice(0, shown).map((turn, at) => <TurnOf key={at} turn={turn} at={at} />)}
       {turns.length > shown && <button type="button" onClick={() => setShown(shown + AT_ONCE)}>Show more ({plural(turns.length - shown, "turn")})</button>}
-      {turns.length > 0 && <p class="notice">Ended after {plural(turns.length, "turn")}: {brief(of.end_reason ?? of.stop_reason ?? "no reason given", 400)}</p>}
-      <article><h2 class="minor">{turns.length > 0 ? "Graded answer" : "Answer"}</h2><LongText text={of.text ?? ""} label="Answer" /></article>
+      {turns.length > 0 && <p class="notice">Ended after {plural(turns.length, "turn")}: {ending(of.end_reason || of.stop_reason || "")}</p>}
+      {ownFiles ? (
+        <p>Graded was what it left in its workspace: {Object.keys(of.files).slice(0, 20).map((path, at) => <>{at > 0 && ", "}<code>{brief(path, 120)}</code></>)}. <button type="button" class="plain" onClick={() => set({ tab: "rtl" }, true)}>Look at it</button></p>
+      ) : <article><h2 class="minor">{turns.length > 0 ? "Graded answer" : "Answer"}</h2><LongText text={of.text ?? ""} label="Answer" /></article>}
     </div>
   );
 }

@@ -33,7 +33,7 @@ class Module:
     file: str
     syntax: Any
     body: Any
-    is_top: bool
+    is_top: bool  # a top of the harness; where none is judged, what no other judged module has below it
     values: dict[str, Value] = field(default_factory=dict)
     parameters: dict[str, str] = field(default_factory=dict)  # overridable -> the default's value
     ports: list[dict[str, Any]] = field(default_factory=list)
@@ -66,6 +66,15 @@ class Design:
                     seen.setdefault((found.file, found.syntax.sourceRange.start.offset), found)
 
         root.visit(look)
+        if not any(module.is_top for module in seen.values()):  # what is judged is below a top that is given
+            below_others = {
+                node.type.valueText
+                for module in seen.values()
+                for node in below(module.syntax)
+                if kind(node) == "HierarchyInstantiation"
+            }
+            for module in seen.values():
+                module.is_top = module.name not in below_others
         yield from seen.values()
 
     def _module(self, body: Any, top_names: set[str]) -> Module | None:

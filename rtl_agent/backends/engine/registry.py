@@ -49,11 +49,14 @@ MORE_THREADS_ABOVE = 50_000_000
 
 
 def default_threads(models: Sequence[str]) -> int:
-    """All cores if one of the models is large. A model that cannot be read is somebody else's error."""
+    """All cores if one of the models is large, or as many as OMP_NUM_THREADS says: where other work takes turns with
+    ours, two threads wait for each other at every product. A model that cannot be read is somebody else's error."""
+    cores, wanted = len(os.sched_getaffinity(0)), os.environ.get("OMP_NUM_THREADS", "")
+    most = min(cores, int(wanted)) if wanted.isdecimal() and int(wanted) else cores
     for model in models:
         try:
             if read_weight_files(model_directory(model)).parameters > MORE_THREADS_ABOVE:
-                return len(os.sched_getaffinity(0))
+                return most
         except EngineError:
             continue
     return 1

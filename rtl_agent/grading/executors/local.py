@@ -12,8 +12,8 @@ from rtl_agent.grading.pipeline import GradePipeline
 from rtl_agent.grading.reward_terms import RewardTermFault
 from rtl_agent.grading.simulation import SimulationMode
 from rtl_agent.problems import CocotbVersion
-from rtl_agent.sandbox import Sandbox, SandboxError, make_sandbox
-from rtl_agent.toolchain import Toolchain, ToolMissing, find_toolchain
+from rtl_agent.sandbox import Sandbox, SandboxError, chosen_image, make_sandbox
+from rtl_agent.toolchain import Toolchain, ToolMissing, find_toolchain, image_toolchain
 
 _TRIES = 2  # an infrastructure fault is tried again once
 FAULTS = (SandboxError, ToolMissing, OSError, RewardTermFault)
@@ -32,10 +32,13 @@ class LocalExecutor:
         toolchain: Toolchain | None = None,
     ) -> None:
         jobs = jobs or os.cpu_count() or 1
-        self._toolchain = toolchain or find_toolchain()
-        self._toolchain.tool("iverilog")
+        tools = toolchain or find_toolchain()
+        tools.tool("iverilog")
         # Each job may hold a fresh box and a warm one of either cocotb generation; one more is the interface checker's.
         sandbox = sandbox or make_sandbox(3 * jobs + 1)
+        if image := chosen_image():
+            tools = image_toolchain(sandbox, image, tools)
+        self._toolchain = tools
         self._pipeline = GradePipeline(sandbox, self._toolchain, jobs=jobs, timeout_seconds=timeout_seconds, path=path)
         self._turns = asyncio.Semaphore(jobs)
         self._fingerprints: dict[CocotbVersion, Mapping[str, str]] = {}

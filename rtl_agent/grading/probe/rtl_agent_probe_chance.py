@@ -124,10 +124,13 @@ def _replace_entropy(source):
 def _replace_devices(source):
     plain_open, plain_os_open = io.open, os.open
 
-    def open_(file, mode="r", buffering=-1, *rest, **options):
-        if _is_device(file) and "b" in mode:
-            return _Device(source) if buffering == 0 else io.BufferedReader(_Device(source), 64)
-        return plain_open(file, mode, buffering, *rest, **options)
+    def open_(file, mode="r", buffering=-1, encoding=None, errors=None, newline=None, *rest, **options):
+        if _is_device(file) and "w" not in mode and "+" not in mode:
+            if buffering == 0:
+                return _Device(source)
+            stream = io.BufferedReader(_Device(source), 64)
+            return stream if "b" in mode else io.TextIOWrapper(stream, encoding, errors, newline)
+        return plain_open(file, mode, buffering, encoding, errors, newline, *rest, **options)
 
     def os_open(path, flags, *rest, **options):
         if not _is_device(path):
@@ -142,7 +145,11 @@ def _replace_devices(source):
 
 
 def _is_device(file):
-    return isinstance(file, (str, os.PathLike)) and os.fspath(file) in _DEVICES
+    """Under any name: as text or bytes, relative, by a link."""
+    if not isinstance(file, (str, bytes, os.PathLike)):
+        return False
+    name = os.fsdecode(file)
+    return name in _DEVICES or ("random" in os.path.basename(name) and os.path.realpath(name) in _DEVICES)
 
 
 class _Device(io.RawIOBase):
@@ -290,11 +297,20 @@ def _replace_numbers(numbers):
     for module, name in ((os, "getpid"), (os, "getpgrp"), (threading, "get_ident"), (threading, "get_native_id")):
         _for_harness(module, name, lambda: numbers.process)
     _for_harness(os, "getppid", lambda: numbers.process - 1)
+    for name in ("getsid", "getpgid"):
+        _for_harness(os, name, _own_or(getattr(os, name), numbers))
+    if "timeit" in sys.modules:  # imported before, it would keep the real clock
+        sys.modules["timeit"].default_timer = time.perf_counter
     _for_harness(os, "getloadavg", lambda: (0.0, 0.0, 0.0))
     for name in ("ident", "native_id"):
         setattr(threading.Thread, name, numbers.of_thread(getattr(threading.Thread, name)))
     _for_harness(builtins, "id", numbers.of_object)
     _for_harness(builtins, "hash", numbers.hash_of)
+
+
+def _own_or(real, numbers):
+    """Of the process itself by its number, or by 0; of another one what is true."""
+    return lambda process: numbers.process if process in (0, numbers.process) else real(process)
 
 
 def _hash_varies(thing):

@@ -3,6 +3,7 @@
 Wraps the regression manager of the two pinned versions, 1.9.2 and 2.0.1, whose internals differ.
 """
 
+import copy
 import importlib.util
 import json
 import os
@@ -10,6 +11,7 @@ import sys
 import traceback
 
 import rtl_agent_probe
+import rtl_agent_probe_checks
 import rtl_agent_probe_old_names
 import rtl_agent_probe_only
 
@@ -86,7 +88,10 @@ def _wrap(module):
     tear_down = manager._tear_down
 
     def reported_tear_down(self):
-        rtl_agent_probe.send("regression-end", sim=_simulation)
+        if not rtl_agent_probe_checks.is_second_pass():
+            rtl_agent_probe.send("regression-end", sim=_simulation)
+        if rtl_agent_probe_checks.counting and _repeat_next(self):
+            return
         tear_down(self)
         if after_regression is not None:
             after_regression()
@@ -94,7 +99,29 @@ def _wrap(module):
     manager._tear_down = reported_tear_down
 
 
+def _repeat_next(manager):
+    """Begin a test's second pass (rtl_agent_probe_checks.py), if there is one more."""
+    found = rtl_agent_probe_checks.next_of_second_pass()
+    if found is None:
+        return False
+    test, steps = found
+    if hasattr(manager, "start_regression"):
+        test = copy.copy(test)
+        if test.timeout_time is not None:  # its own
+            from cocotb.utils import get_sim_steps
+
+            steps = min(steps, get_sim_steps(test.timeout_time, test.timeout_unit))
+        test.timeout_time, test.timeout_unit = steps, "step"
+        manager._included.append(True)
+        manager._test_queue.append(test)
+    else:
+        manager._queue.append(type(test)(test._func, timeout_time=steps, timeout_unit="step"))
+    manager._execute()
+    return True
+
+
 def _look_where_planned():
+    rtl_agent_probe_checks.watch(sys.modules["cocotb.handle"])
     plan = os.environ.get(rtl_agent_probe.NETLIST)
     if plan and json.loads(plan)["pair"]:
         _look_into_source(sys.modules["cocotb.handle"])
@@ -130,7 +157,7 @@ def _look_into_source(handles):
 def _wrap_2(module, manager):
     rtl_agent_probe_old_names.give()
     start, passed, failed = manager.start_regression, manager._record_test_passed, manager._record_test_failed
-    init_failed = manager._record_test_init_failed
+    init, init_failed = manager._init_test, manager._record_test_init_failed
 
     def announced_start(self):
         forced = self._mode == module.RegressionMode.TESTCASE
@@ -141,19 +168,24 @@ def _wrap_2(module, manager):
         _announce([test.fullname for test in wanted])
         return start(self)
 
+    def counted_init(self):
+        rtl_agent_probe_checks.start(self._test.fullname)
+        return init(self)
+
     def reported_pass(self, **record):
-        _report(self._test.fullname, True, None)
-        return passed(self, **record)
+        if _report(self._test, self._test.fullname, True, None):
+            passed(self, **record)
 
     def reported_failure(self, **record):
-        _report(self._test.fullname, False, record.get("result"), record.get("msg"))
-        return failed(self, **record)
+        if _report(self._test, self._test.fullname, False, record.get("result"), record.get("msg")):
+            failed(self, **record)
 
     def reported_init_failure(self):
-        _report(self._test.fullname, False, sys.exc_info()[1])
-        return init_failed(self)
+        if _report(self._test, self._test.fullname, False, sys.exc_info()[1]):
+            init_failed(self)
 
     manager.start_regression = announced_start
+    manager._init_test = counted_init
     manager._record_test_passed = reported_pass
     manager._record_test_failed = reported_failure
     manager._record_test_init_failed = reported_init_failure
@@ -164,7 +196,8 @@ def _selected(manager, test):
 
 
 def _wrap_1(manager):
-    init, score = manager.__init__, manager._score_test
+    init, score, record = manager.__init__, manager._score_test, manager._record_result
+    init_test = manager._init_test
 
     def announced_init(self, dut, tests):
         init(self, dut, tests)
@@ -179,11 +212,23 @@ def _wrap_1(manager):
         error = getattr(outcome, "error", None)
         if isinstance(error, type):  # SimFailure comes as a class when the simulator shut down
             error = error("the simulator ended before the test did")
-        _report(_name_1(test), result[0], error)
+        _report(test, _name_1(test), result[0], error)
         return result
+
+    def counted_init(self, test):
+        rtl_agent_probe_checks.start(_name_1(test))
+        return init_test(self, test)
+
+    def recorded(self, test, outcome, *times, **more):
+        if not rtl_agent_probe_checks.is_second_pass():
+            return record(self, test, outcome, *times, **more)
+        error = getattr(outcome, "error", None)
+        _report(test, _name_1(test), error is None, error() if isinstance(error, type) else error)
+        return None
 
     manager.__init__ = announced_init
     manager._score_test = reported_score
+    manager._init_test, manager._record_result = counted_init, recorded
 
 
 def _name_1(test):
@@ -194,9 +239,20 @@ def _announce(names):
     rtl_agent_probe.send_many("announced", "tests", names, sim=_simulation)
 
 
-def _report(name, passed, error, note=None):
-    said = None if passed else _message(error, note)
-    rtl_agent_probe.send("test", sim=_simulation, name=name, passed=bool(passed), message=said, **_where(error, passed))
+def _report(test, name, passed, error, note=None):
+    """False for what is only counted, in a second pass."""
+    is_result = not rtl_agent_probe_checks.is_second_pass()
+    if is_result:
+        said, where = None if passed else _message(error, note), _where(error, passed)
+        rtl_agent_probe.send("test", sim=_simulation, name=name, passed=bool(passed), message=said, **where)
+    if rtl_agent_probe_checks.counting:
+        unexpected = not (test.expect_fail or test.expect_error)
+        counts = rtl_agent_probe_checks.end(test, bool(passed), not passed and unexpected)
+        if type(error).__name__ == "SimFailure":
+            rtl_agent_probe_checks.stop()
+        if counts is not None:
+            rtl_agent_probe.send("checks", sim=_simulation, name=name, **counts)
+    return is_result
 
 
 def _message(error, note):

@@ -71,7 +71,7 @@ class _MemoryDirectory:
         stem = os.path.join(self._path, fullname.rpartition(".")[2])
         for origin, is_package in ((f"{stem}/__init__.py", True), (f"{stem}.py", False)):
             if origin in self._files:
-                loader = _MemoryLoader(origin, self._files[origin], is_package)
+                loader = _MemoryLoader(origin, self._files, is_package)
                 spec = importlib.util.spec_from_loader(fullname, loader, origin=origin, is_package=is_package)
                 spec.has_location = True
                 if is_package:
@@ -86,20 +86,27 @@ class _MemoryDirectory:
 class _MemoryLoader:
     """Assertions are rewritten, as cocotb has pytest do it for every module that it loads from a file."""
 
-    def __init__(self, path, source, is_package):
-        self._path, self._source, self._is_package = path, source, is_package
+    def __init__(self, path, files, is_package):
+        self._path, self._files, self._is_package = path, files, is_package
 
     def create_module(self, spec):
         return None
 
     def exec_module(self, module):
+        import rtl_agent_probe_checks
         import rtl_agent_warm_code
 
-        exec(rtl_agent_warm_code.rewritten(self._path, self._source), module.__dict__)  # noqa: S102 - it is trusted
+        code = None
+        if rtl_agent_probe_checks.WANTED in os.environ:
+            setattr(module, rtl_agent_probe_checks.NAME, rtl_agent_probe_checks)
+            code = rtl_agent_warm_code.counted(self._files).get(self._path)
+        if code is None:
+            code = rtl_agent_warm_code.rewritten(self._path, self._files[self._path])
+        exec(code, module.__dict__)  # noqa: S102 - it is trusted
 
     def get_source(self, fullname=None):
         """For tracebacks, and for whoever inspects a test."""
-        return importlib.util.decode_source(self._source)
+        return importlib.util.decode_source(self._files[self._path])
 
     def get_filename(self, fullname=None):
         return self._path

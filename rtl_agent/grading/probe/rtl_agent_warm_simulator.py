@@ -29,6 +29,7 @@ import types
 from contextlib import suppress
 
 import rtl_agent_probe
+import rtl_agent_probe_checks
 import rtl_agent_probe_seal
 import rtl_agent_probe_written
 import rtl_agent_warm_code
@@ -91,7 +92,7 @@ def serve():
             _answer_sync(link)
             continue
         harness = rtl_agent_probe_seal.read_image(fds.pop())
-        rtl_agent_warm_code.compile_ahead(harness)
+        rtl_agent_warm_code.compile_ahead(harness, rtl_agent_probe_checks.WANTED in request["env"])
         child = rtl_agent_warm_memory.fork()
         if child == 0:
             link.close()

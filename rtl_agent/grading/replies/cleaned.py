@@ -14,6 +14,9 @@ _PLAIN = {
 _TO_PLAIN = str.maketrans(_PLAIN)
 _STRANGE = re.compile(f"[{''.join(_PLAIN)}]++")
 _STRANGE_OR_HIDDEN = re.compile(f"(?P<strange>{_STRANGE.pattern})|{HIDDEN.pattern}", re.ASCII)
+_SHELL_OR_HIDDEN = re.compile(rf"(?P<apostrophe>'\\'')|{HIDDEN.pattern}", re.ASCII)
+_END_TOKEN = re.compile(r"(?:<\|\w{1,30}\|>|<｜[^<>｜]{1,40}｜>|</s>|<eos>|<end_of_turn>)\s{0,8}\Z")
+_MOST_END_TOKENS = 8
 _ENTITY = re.compile(r"&(?:lt|gt|amp|quot|apos|nbsp|#\d{1,4}|#x[0-9A-Fa-f]{1,4});")
 _NUMBER_OF_QUOTE = re.compile(r"&#(?:39|34|x27|x22|96|x60);")  # no operator is followed by a delay
 # `a &lt; b` might be `a & lt;` and a new statement; none of these can be.
@@ -55,7 +58,25 @@ def unescaped(text: str) -> str:
 
 
 def cleaned(text: str) -> str:
-    return in_plain_characters(without_markdown_escapes(unescaped(without_line_numbers(text))))
+    text = without_markdown_escapes(unescaped(without_line_numbers(text)))
+    return in_plain_characters(without_shell_quotes(text))
+
+
+def without_shell_quotes(text: str) -> str:
+    """`'\\''`: an apostrophe in a text that a shell has between apostrophes."""
+    if "'\\''" not in text:
+        return text
+    return _SHELL_OR_HIDDEN.sub(lambda found: "'" if found["apostrophe"] else found[0], text)
+
+
+def without_end_tokens(text: str) -> str:
+    """A server that returns special tokens has the turn's last one at the end, glued to `endmodule`."""
+    for _ in range(_MOST_END_TOKENS):
+        found = _END_TOKEN.search(text, max(0, len(text) - 64))
+        if found is None:
+            break
+        text = text[: found.start()]
+    return text
 
 
 def without_line_numbers(text: str) -> str:

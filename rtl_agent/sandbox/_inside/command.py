@@ -81,7 +81,7 @@ class Kept:
         return bytes(self.head + self.tail)
 
 
-def run(wire: Wire, cgroups: Sequence[int], counter: CpuCounter, fields: Sequence[bytes]) -> None:
+def run(wire: Wire, cgroups: Sequence[int], counter: CpuCounter, score: int, fields: Sequence[bytes]) -> None:
     wall, all_cpu, output, keep, stdin_size = (float(number) for number in fields[0].split())
     program = Program(fields[1:])
     stdin = take_stdin(wire, int(stdin_size))
@@ -90,9 +90,13 @@ def run(wire: Wire, cgroups: Sequence[int], counter: CpuCounter, fields: Sequenc
     fault, fault_end = os.pipe()
     limit = CpuLimit(counter, all_cpu)
     start = time.monotonic()
+    if score >= 0:  # an init that shares the commands' cgroup is not to be the one that is killed
+        os.pwrite(score, b"1000", 0)
     pid = os.fork()
     if pid == 0:
         become(program, (stdin, out_end, err_end), cgroups, fault_end)
+    if score >= 0:
+        os.pwrite(score, b"500", 0)
     for fd in (stdin, out_end, err_end, fault_end):
         os.close(fd)
     for fd in (out, err, fault):

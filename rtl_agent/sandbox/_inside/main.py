@@ -27,25 +27,42 @@ def main(arguments: Sequence[str]) -> None:
     close_all_but(set(kept))
     for fd in kept:
         os.set_inheritable(fd, False)
+    settle()
+    Service(Wire(host, owner), cgroups, CpuCounter(counters)).serve()
+
+
+def settle() -> None:
+    """Before a command runs: out of its reach, and with modes that do not depend on the host's."""
     # Commands have the same uid. The kernel shields pid 1 from signals it has no handler for; not being dumpable
     # shields it from ptrace and closes /proc/1.
     _signal.signal(SIGINT, _signal.SIG_DFL)
     if prctl(PR_SET_DUMPABLE, 0):
         raise OSError("the init could not make itself untraceable")
-    os.umask(0o022)  # directories on the way to a file that is written have modes that do not depend on the host's
-    serve(Wire(host, owner), cgroups, CpuCounter(counters))
+    os.umask(0o022)  # of directories on the way to a file that is written
 
 
-def serve(wire: Wire, cgroups: Sequence[int], counter: CpuCounter) -> None:
-    wire.reply([b"ready"])
-    while True:
-        operation, *fields = wire.receive_frame()
-        if operation == b"run":
-            run(wire, cgroups, counter, fields)
-        elif operation == b"write":
-            write(wire, fields[0], int(fields[1]), int(fields[2]))
-        elif operation == b"read":
-            read(wire, fields[0], int(fields[1]))
+class Service:
+    """What a box does for the host. `score`: a file with the init's own readiness to be killed for want of memory."""
+
+    def __init__(self, wire: Wire, cgroups: Sequence[int], counter: CpuCounter, score: int = -1) -> None:
+        self.wire, self.cgroups, self.counter, self.score = wire, cgroups, counter, score
+
+    def serve(self) -> None:
+        self.wire.reply([b"ready"])
+        while True:
+            operation, *fields = self.wire.receive_frame()
+            if operation == b"run":
+                run(self.wire, self.cgroups, self.counter, self.score, fields)
+            elif operation == b"write":
+                write(self.wire, fields[0], int(fields[1]), int(fields[2]))
+            elif operation == b"read":
+                read(self.wire, fields[0], int(fields[1]))
+            else:
+                self.other(operation, fields)
+
+    def other(self, operation: bytes, fields: Sequence[bytes]) -> None:
+        """What only some boxes do."""
+        raise ValueError(operation)
 
 
 def volunteer_for_oom(proc: int) -> None:

@@ -29,8 +29,12 @@ class Endpoint:
     answer_seconds: float = ANSWER_SECONDS
 
     def __post_init__(self) -> None:
-        parts = urlsplit(self.url)
-        if parts.scheme not in ("http", "https") or not parts.netloc:
+        try:
+            parts = urlsplit(self.url)
+            is_server = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        except ValueError as error:  # not quoted: it may hold a password, and nobody knows where
+            raise ScoringError(f"the server's URL cannot be read: {error}") from None
+        if not is_server:
             raise ScoringError(
                 f"{self.shown_url} is not the URL of a server: give one such as http://localhost:8000/v1"
             )
@@ -70,13 +74,15 @@ class Endpoint:
             answer = await self._client.request(method, url, json=body)
         except httpx.TimeoutException:
             raise Unreachable(f"{self.shown_url} did not answer in time") from None
+        except httpx.InvalidURL as error:
+            raise ScoringError(f"{self.shown_url} is not the URL of a server ({error})") from None
         except (httpx.HTTPError, OSError) as error:
             why = self._clean(str(error) or type(error).__name__)
             raise Unreachable(f"{self.shown_url} cannot be reached ({why})") from None
         if answer.status_code == 200:
             try:
                 return answer.json()
-            except ValueError:
+            except (ValueError, RecursionError):
                 raise ScoringError(f"{self.shown_url}{path} answered with something that is not JSON") from None
         raise self._fault(answer, path)
 
@@ -100,7 +106,7 @@ class Endpoint:
 def _sentence(answer: httpx.Response) -> str:
     try:
         content: Any = answer.json()
-    except ValueError:
+    except (ValueError, RecursionError):
         return next(iter(answer.text.strip().splitlines()), answer.reason_phrase)
     if isinstance(content, dict):
         error = content.get("error", content)

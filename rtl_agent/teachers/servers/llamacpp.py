@@ -72,7 +72,7 @@ class LlamaCppModel(ServedModel):
             raise ScoringError(f"{self.name} does not tell the tokens that it samples")
         return Sampled(tuple(int(one) for one in tokens), answer.get("stop_type") != "limit")
 
-    async def encode(self, text: str) -> list[int] | None:
+    async def _encode(self, text: str) -> list[int]:
         body = {"content": text, "add_special": False, "parse_special": False}
         answer = await self.endpoint.post("/tokenize", body, own=True)
         return [int(one) for one in answer["tokens"]]

@@ -2,14 +2,15 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from rtl_agent.teachers.scorer import Scores, ScoringError, TooLong, TopK
+from rtl_agent.teachers.scorer import ROUNDING, Scores, ScoringError, TooLong, TopK, Unreachable, checked
 from rtl_agent.teachers.servers.endpoint import Endpoint
 
-ROUNDING = 1e-3  # nats above 0 that are a server's rounding and nothing else
+_IDS = 2**31  # token ids are below it
 
 
 @dataclass(frozen=True)
@@ -51,17 +52,28 @@ class ServedModel(ABC):
         """As many values as tokens; the first has none, and those before `first` may have none."""
         if self.context is not None and len(tokens) + 1 > self.context:  # one token is sampled and thrown away
             raise TooLong(f"{self.name} takes {self.context - 1} tokens to score, and the text has {len(tokens)}")
-        return checked(await self._score(list(tokens), topk, first), len(tokens), topk, first, self.name)
+        with self._reading_an_answer():
+            scores = await self._score(list(tokens), topk, first)
+        return checked(scores, len(tokens), topk, first, self.name)
 
     async def sample(self, prompt: Sequence[int], asked: Asked) -> Sampled:
-        found = await self._sample(list(prompt), asked)
+        with self._reading_an_answer():
+            found = await self._sample(list(prompt), asked)
+        if unknown := [token for token in found.tokens if not 0 <= token < _IDS]:
+            raise ScoringError(f"{self.name} sampled {unknown[0]}, which is not the number of a token")
         if found.stopped and asked.stop and (not found.tokens or found.tokens[-1] not in asked.stop):
             return Sampled((*found.tokens, asked.stop[0]), True)  # some servers keep the token that ends an answer
         return found
 
-    @abstractmethod
     async def encode(self, text: str) -> list[int] | None:
         """The server's own tokens of a text, without any before or after it; None where it does not tell."""
+        try:
+            with self._reading_an_answer():
+                return await self._encode(text)
+        except Unreachable:
+            raise
+        except ScoringError:  # older versions have no such path, and proxies keep it to themselves
+            return None
 
     async def aclose(self) -> None:
         await self.endpoint.aclose()
@@ -72,6 +84,19 @@ class ServedModel(ABC):
     @abstractmethod
     async def _sample(self, prompt: list[int], asked: Asked) -> Sampled: ...
 
+    @abstractmethod
+    async def _encode(self, text: str) -> list[int]: ...
+
+    @contextmanager
+    def _reading_an_answer(self) -> Iterator[None]:
+        """An answer may be any JSON: what is not where it belongs is said of the server."""
+        try:
+            yield
+        except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
+            raise ScoringError(
+                f"{self.name} gave an answer of another shape than {self.kind} gives ({type(error).__name__}: {error})"
+            ) from error
+
     def without_scores(self, why: str) -> ScoringError:
         return ScoringError(
             f"{self.name} does not tell how likely it finds a prompt ({why}), so it cannot advise: use vLLM, SGLang, "
@@ -79,27 +104,11 @@ class ServedModel(ABC):
         )
 
 
-def checked(scores: Scores, count: int, topk: int, first: int, name: str) -> Scores:
-    """Rounded to at most 0. ScoringError where a value is missing, or is none that a logprob can have."""
-    if len(scores.logprobs) != count:
-        raise ScoringError(f"{name} gave {len(scores.logprobs)} logprobs for {count} tokens")
-    if topk and len(scores.top) != count:
-        raise ScoringError(f"{name} gave likeliest tokens at {len(scores.top)} of {count} positions")
-    for at, logprob in enumerate(scores.logprobs):
-        if logprob is None:
-            if at >= max(first, 1):
-                raise ScoringError(f"{name} gave no logprob at position {at} of {count}")
-        elif math.isnan(logprob) or logprob > ROUNDING:
-            raise ScoringError(f"{name} gave the logprob {logprob} at position {at}: that is not a probability")
-    if topk and any(row is None for row in scores.top[max(first, 1) :]):
-        raise ScoringError(f"{name} left out its likeliest tokens at some positions: forward_kl_coef needs them")
-    return Scores(tuple(one if one is None else min(one, 0.0) for one in scores.logprobs), scores.top)
-
-
 def top_k(pairs: Sequence[tuple[int, float]], k: int) -> TopK | None:
     """The likeliest first, no more than asked for: servers add the token that stands there."""
-    likeliest = sorted(pairs, key=lambda pair: -pair[1])[:k]
-    return TopK(tuple(one for one, _ in likeliest), tuple(min(0.0, value) for _, value in likeliest)) if pairs else None
+    likeliest = sorted(pairs, key=lambda pair: -math.inf if math.isnan(pair[1]) else -pair[1])[:k]
+    values = (min(0.0, value) if value <= ROUNDING else value for _, value in likeliest)  # others are seen as faults
+    return TopK(tuple(one for one, _ in likeliest), tuple(values)) if pairs else None
 
 
 def first_choice(answer: Any, name: str) -> Mapping[str, Any]:

@@ -10,7 +10,6 @@ one token earlier than what is needed, and the rest of the prompt is taken from 
 from typing import Any
 
 from rtl_agent.teachers.scorer import Scores, ScoringError, TopK
-from rtl_agent.teachers.servers.endpoint import NotFound
 from rtl_agent.teachers.servers.model import Asked, Sampled, ServedModel, top_k
 
 
@@ -82,10 +81,7 @@ class SglangModel(ServedModel):
         reason = meta.get("finish_reason") or {}
         return Sampled(tuple(int(one) for one in ids), reason.get("type") != "length")
 
-    async def encode(self, text: str) -> list[int] | None:
+    async def _encode(self, text: str) -> list[int]:
         body = {"model": self.model, "prompt": text, "add_special_tokens": False}
-        try:
-            answer = await self.endpoint.post("/tokenize", body, own=True)
-        except NotFound:  # older versions
-            return None
+        answer = await self.endpoint.post("/tokenize", body, own=True)
         return [int(one) for one in answer["tokens"]]

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from rtl_agent.teachers.scorer import Scores, ScoringError, TopK
-from rtl_agent.teachers.servers.endpoint import NotFound
 from rtl_agent.teachers.servers.model import Asked, Sampled, ServedModel, first_choice, top_k
 
 _BY_ID = "token_id:"  # how vLLM writes a token if asked not to decode it
@@ -73,12 +72,9 @@ class VllmModel(ServedModel):
         except ValueError:
             raise ScoringError(f"{self.name} does not tell the tokens that it samples") from None
 
-    async def encode(self, text: str) -> list[int] | None:
+    async def _encode(self, text: str) -> list[int]:
         body = {"model": self.model, "prompt": text, "add_special_tokens": False}
-        try:
-            answer = await self.endpoint.post("/tokenize", body, own=True)
-        except NotFound:
-            return None
+        answer = await self.endpoint.post("/tokenize", body, own=True)
         return [int(one) for one in answer["tokens"]]
 
 

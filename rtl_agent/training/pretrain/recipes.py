@@ -106,7 +106,7 @@ RECIPES: Mapping[str, Recipe] = {
     "teacher-2-more": Recipe(
         "teacher-2 as it was made first, taught on: more of what it read worst",
         7,
-        5_000_000,
+        1_500_000,
         pairs,
         SECOND_TEACHERS_MORE,
         start="rtl-agent/teacher-2",

@@ -4,6 +4,8 @@ All weights but the embedding stay. A token's embedding is the mean of those tha
 so that a token which both have keeps its own: the model begins with nearly all that it knows, and learns the rest.
 """
 
+from pathlib import Path
+
 import torch
 
 from rtl_agent.backends.engine.qwen3.weights import EMBED, HEAD, Weights, read_weights
@@ -12,8 +14,10 @@ from rtl_agent.byte_vocabulary import ByteVocabulary
 from rtl_agent.envs.tokenizers import tokenizer_for
 
 
-def weights_for(name: str, start: str) -> Weights:
-    """For the model `name`, one of our own, from the weights of `start`."""
+def weights_for(name: str, start: str, directory: Path | None = None) -> Weights:
+    """For the model `name`, one of our own, from the weights of `start`, or from those of its kind in a directory."""
+    if directory is not None:
+        return read_weights(directory, own_config(name), torch.device("cpu"))
     old, new = tokenizer_for(start), tokenizer_for(name)
     weights = read_weights(model_directory(start), own_config(start), torch.device("cpu"))
     if old.get_vocab() == new.get_vocab():

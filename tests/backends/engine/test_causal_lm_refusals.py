@@ -1,6 +1,7 @@
 """What the transformers engine refuses: one sentence that says what to do, before anything is loaded."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from rtl_agent.backends.engine import registry
 from rtl_agent.backends.engine.causal_lm import memory
 from rtl_agent.backends.engine.causal_lm.engine import CausalLmEngine
 from rtl_agent.backends.engine.contract import EngineError, Lora
@@ -82,6 +84,9 @@ def test_too_little_memory_is_said_with_the_numbers(model: Path, monkeypatch: py
     monkeypatch.setattr(memory, "available_memory", lambda: 1e4)
     with pytest.raises(EngineError, match=r"Training all weights of .* train a LoRA adapter"):
         engine.create(str(model), Lora(0))
+    with pytest.raises(EngineError, match=r"Training a LoRA adapter of rank 4 .* activations .* smaller --memory"):
+        engine.create(str(model), Lora(4))
+    monkeypatch.undo()
     assert engine.create(str(model), Lora(4)).lora.rank == 4
     engine.close()
 
@@ -109,6 +114,15 @@ def test_large_qwen3_models_are_for_the_other_engine(model: Path, tmp_path: Path
     with pytest.raises(EngineError, match=f"runs models of up to {QWEN3_MOST // 10**6}M"):
         choose_engine(small, "qwen3")
     assert default_threads([small, "nobody/no-such-model"]) == 1
+
+
+@pytest.mark.parametrize(("said", "threads"), [("1", 1), ("4096", None), ("", None), ("many", None)])
+def test_large_models_take_all_cores_or_what_the_environment_says(
+    said: str, threads: int | None, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry, "MORE_THREADS_ABOVE", 0)
+    monkeypatch.setenv("OMP_NUM_THREADS", said)
+    assert default_threads([str(model)]) == (threads or len(os.sched_getaffinity(0)))
 
 
 def test_a_checkpoint_is_whole_or_absent_when_its_writer_is_killed(model: Path, tmp_path: Path) -> None:

@@ -42,6 +42,14 @@ STRINGS = [
     "```systemverilog\nx<=y;z=>w;a!==b;c===d;e<<<2;f>>>3;&&||~^\n```",
     "$display(\"%0d\", `WIDTH); `ifdef X\n`endif", "\\escaped_id [31:0]",
 ]  # fmt: skip
+ANSWER = """\
+module counter #(parameter N = 8) (input logic clk, input logic rst, input logic en, output logic [N-1:0] count);
+  always_ff @(posedge clk) begin
+    if (rst) count <= '0;
+    else if (en) count <= count + 1'b1;
+  end
+endmodule
+"""
 _ALPHABET = [
     *"abcXYZ019 _\n\t\r.,;:'\"()[]{}<>|=+-*/\\~`@#$%^&!?",
     "é",
@@ -135,20 +143,23 @@ def test_real_weights_have_llama_cpps_tokens_and_logits(real: tuple[Path, Path],
     file, directory = real
     model = AutoModelForCausalLM.from_pretrained(directory, dtype=torch.bfloat16)
     tokenizer: Any = AutoTokenizer.from_pretrained(directory)
-    chat = [{"role": "user", "content": "Write an inverter in Verilog."}, {"role": "assistant", "content": STRINGS[0]}]
+    chat = [
+        {"role": "user", "content": "Write a counter with a synchronous reset in Verilog."},
+        {"role": "assistant", "content": ANSWER},
+    ]
     prompt = tokenizer.encode(tokenizer.apply_chat_template(chat, tokenize=False))
     with torch.no_grad():
         ours = model(torch.tensor([prompt])).logits[0].float().log_softmax(-1)
     with serve(file) as ask:
         check_tokens(ask, directory)
         agreed, apart = 0, []
-        places = range(len(prompt) // 2, len(prompt), 3)
+        places = range(len(prompt) - len(tokenizer.encode(ANSWER)), len(prompt))
         for at in places:
             answer = ask("/completion", prompt=prompt[: at + 1], n_predict=1, n_probs=50, temperature=0.0)
             top = answer["completion_probabilities"][0]["top_logprobs"]
             agreed += top[0]["id"] == int(ours[at].argmax())
             apart += [abs(one["logprob"] - float(ours[at, one["id"]])) for one in top[:10]]
-    # llama.cpp computes in 8 bits, we in bfloat16. Measured at every position of a longer text: the most likely token
-    # is the same at 84 of 85 for Qwen and 90 of 100 for SmolLM2, logprobs differ by 0.11 in the mean.
+    # llama.cpp computes in 8 bits, we in bfloat16.
+    print(f"{file}: {agreed} of {len(places)} the same, logprobs differ by {sum(apart) / len(apart):.2f} in the mean")
     assert agreed >= 0.8 * len(places)
     assert sum(apart) / len(apart) < 0.4

@@ -72,6 +72,13 @@ async def streams_of_the_specification(dut):
         await step(dut, model, 1, 1)
 
 
+@cocotb.test(timeout_time=20, timeout_unit="us")
+async def every_stream_of_six_bits_after_a_reset(dut):
+    for bits in range(1 << len(PATTERN)):
+        model = await start(dut)
+        await send(dut, model, f"{bits:06b}")
+
+
 @cocotb.test(timeout_time=40, timeout_unit="us")
 async def every_prefix_then_a_wrong_bit_then_the_pattern(dut):
     for length in range(1, 7):

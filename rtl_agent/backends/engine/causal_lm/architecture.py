@@ -14,9 +14,8 @@ LEAST_CONTEXT = 16
 ATTENTION_LAYERS = frozenset({"full_attention", "sliding_attention", "attention"})
 _HALF_ABOVE = 200_000_000
 DTYPES = ("float32", "bfloat16")
-# How far two computations of one logprob may differ. Sampler against trainer, SmolLM2-135M with an adapter, 96 sampled
-# tokens: at most 2.6e-5 in float32; at most 0.22 and 0.06 on average in bfloat16, whose logits have steps of 1/8 at 16.
-# Sampler against score in bfloat16: at most 0.24, 0.04 on average.
+# How far two computations of one logprob may differ (scripts/measure_precision.py): bfloat16 logits have steps of 1/8
+# at 16.
 TOLERANCE = {"float32": 2e-4, "bfloat16": 0.5}
 
 

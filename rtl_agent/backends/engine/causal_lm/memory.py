@@ -50,6 +50,17 @@ def to_load(name: str, parameters: int, bytes_each: int, *, packed: bool) -> Mem
     return MemoryNeed(f"The model {name!r}", {**parts, "to work with": WORKING})
 
 
+def to_train_adapter(name: str, rank: int, values: int, activations: float) -> MemoryNeed:
+    """float32: the adapter, its gradients twice (new and added up), two moments."""
+    return MemoryNeed(
+        f"Training a LoRA adapter of rank {rank} for {name!r}",
+        {
+            "for the adapter and its optimizer": 20.0 * values,
+            "for the activations of a micro-batch": activations,
+        },
+    )
+
+
 def to_train_all(name: str, parameters: int) -> MemoryNeed:
     """float32: the weights, their gradients twice (new and added up), two moments."""
     return MemoryNeed(

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from rtl_agent.backends.engine import checkpoints
+from rtl_agent.backends.engine.causal_lm import memory
 from rtl_agent.backends.engine.causal_lm.adapter import Parameters
 from rtl_agent.backends.engine.causal_lm.base_model import BaseModel, hidden_states, unembedded
 from rtl_agent.backends.engine.causal_lm.inference_model import InferenceModel
@@ -47,7 +48,18 @@ class CausalLmTrainedModel:
         self._parameters = Parameters(base, lora)
         self._optimizer = Optimizer(self._parameters.values)
         self._most_tokens = int(activation_bytes / _bytes_per_token(base, lora))
+        if lora.rank and base.device.type == "cpu":
+            self._check_memory()
         self.gradients: Weights | None = None
+
+    def _check_memory(self) -> None:
+        """The base may have fitted, and what training takes beside it not: a machine without memory stands still."""
+        values = sum(value.numel() for value in self._parameters.values.values())
+        tokens = min(self._most_tokens, MAX_TOKENS["cpu"], self._base.info.context)
+        need = memory.to_train_adapter(
+            self.base, self.lora.rank, values, tokens * _bytes_per_token(self._base, self.lora)
+        )
+        need.check("end other programs, or train on `rtl-agent serve` with a smaller --memory")
 
     def forward_backward(
         self, examples: Sequence[Example], loss: LossName, config: Mapping[str, float], *, forward_only: bool = False

@@ -22,7 +22,9 @@ class ModelTokenizer:
 
         self._lock = threading.Lock()
         try:
-            self._tokenizer: Any = AutoTokenizer.from_pretrained(str(directory), local_files_only=True)
+            self._tokenizer: Any = AutoTokenizer.from_pretrained(
+                str(directory), local_files_only=True, trust_remote_code=False
+            )
         except (OSError, ValueError, KeyError) as error:
             raise bad_request(f"the model has no tokenizer that can be read ({error}): use the Tinker API") from error
         self._longest_token = max(map(len, self._tokenizer.get_vocab()), default=1)
