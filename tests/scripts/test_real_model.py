@@ -2,15 +2,25 @@
 
 import importlib.util
 import json
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from rtl_agent.backends.adapters import WEIGHTS, find_adapter
+from rtl_agent.backends.engine.contract import Lora
+from rtl_agent.backends.models import registry
+from rtl_agent.backends.server.checkpoint_store import CheckpointStore, StoredRun, address
+from rtl_agent.runs import Checkpoint, RunWriter
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 
@@ -157,3 +167,40 @@ def test_what_a_model_wrote_stays_inside_its_block(jobs: ModuleType, page: Modul
     assert "> # not a heading" in block
     assert block.count("```") == 4
     assert block.index("# heading") < block.rindex("```")
+
+
+def test_a_shipped_adapter_is_half_as_large_and_stands_in_for_the_run_that_is_gone(
+    jobs: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = tmp_path / "runs" / "self"
+    lora = Lora(rank=2)
+    value = torch.linspace(-1, 1, 64).view(2, 32)
+
+    def saved(folder: Path) -> None:
+        folder.mkdir()
+        save_file({"base_model.model.q.lora_A.weight": value}, folder / WEIGHTS)
+        (folder / "adapter_config.json").write_text('{"r": 2}')
+        (folder / "checkpoint.json").write_text(json.dumps({"base": jobs.MODEL, "lora": asdict(lora), "format": 1}))
+
+    where = address("one", "sampler_weights", "000003")
+    record = StoredRun("one", jobs.MODEL, lora, None, "")
+    with RunWriter.create(run, {"mode": "distill"}, if_exists="raise") as writer:
+        CheckpointStore(run / "checkpoints").write(record, where, saved)
+        writer.add_checkpoint(Checkpoint("000003", 3, "tinker://one/weights/000003", where.path))
+    shipped = tmp_path / "shipped"
+    shipped.mkdir()
+    monkeypatch.setattr(registry, "SHIPPED", shipped)
+    keep(jobs, "train-self", {"curve": []})
+    place = jobs.Place(tmp_path / "runs", jobs.RESULTS)
+    assert place._taught("self", run) == str(run)
+    assert jobs.main(["ship", "self", "--out", str(place.runs)]) == 0
+    folder = shipped / jobs.ADAPTER.partition("/")[2]
+    (kept,) = load_file(folder / WEIGHTS).values()
+    assert kept.dtype == torch.bfloat16
+    assert torch.equal(kept, value.bfloat16())
+    found = find_adapter(str(folder))
+    assert found is not None
+    assert (found.base, found.lora) == (jobs.MODEL, lora)
+    shutil.rmtree(run)
+    assert place._taught("self", run) == jobs.ADAPTER
+    assert place._taught("reward", run.with_name("reward")) == str(run.with_name("reward"))
