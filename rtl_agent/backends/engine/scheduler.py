@@ -8,11 +8,15 @@ class Work(Protocol):
     def turn(self) -> bool:
         """A few milliseconds of work; False when there is nothing left to do."""
 
+    def rest(self) -> None:
+        """Others work and this one does not: what it can compute again need not stay in memory."""
+
 
 class Scheduler:
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._busy: dict[Work, None] = {}  # in order of arrival
+        self._awake: dict[Work, None] = {}  # had the last turn
         self._closed = False
         self._thread: threading.Thread | None = None
 
@@ -34,6 +38,9 @@ class Scheduler:
                 if self._closed:
                     return
                 turn, self._busy = self._busy, {}
+            for work in self._awake.keys() - turn.keys():
+                work.rest()
+            self._awake = dict(turn)
             again = [work for work in turn if work.turn()]
             with self._changed:
                 self._busy = dict.fromkeys(again) | self._busy

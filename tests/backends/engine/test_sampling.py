@@ -227,3 +227,25 @@ def test_weights_that_are_not_numbers_fail_the_request_and_not_the_thread(
     with pytest.raises(EngineError, match="not finite"):
         engine.base_snapshot(str(tmp_path)).sample(SampleRequest(PROMPT, 5, seed=0)).result(timeout=60)
     assert engine.base_snapshot(small).sample(SampleRequest(PROMPT, 5, seed=0)).result(timeout=60).tokens
+
+
+def test_a_snapshot_that_rests_keeps_no_rows_and_samples_as_before(engine: Qwen3Engine, small: str) -> None:
+    """One after the other, as a run's steps have them: what the earlier ones computed with is let go."""
+    first, second = engine.base_snapshot(small), engine.base_snapshot(small)
+    request = SampleRequest(PROMPT, 8, seed=0)
+    before = first.sample(request).result(timeout=60)
+    assert first._batches
+    assert first._prompts
+    assert second.sample(request).result(timeout=60).tokens == before.tokens
+    assert not first._batches
+    assert not first._prompts
+    assert first._kept == 0
+    assert first.sample(request).result(timeout=60).tokens == before.tokens
+
+
+def test_a_snapshot_whose_sequences_run_does_not_rest(engine: Qwen3Engine, small: str) -> None:
+    first, second = engine.base_snapshot(small), engine.base_snapshot(small)
+    running = [first.sample(SampleRequest(PROMPT, 200, seed=seed)) for seed in range(20)]
+    for _ in range(20):
+        second.score(ScoreRequest(PROMPT)).result(timeout=60)
+    assert all(len(future.result(timeout=60).tokens) == 200 for future in running)
