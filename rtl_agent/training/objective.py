@@ -46,7 +46,9 @@ class Objective:
         given = config.objective
         if config.mode != "distill":
             return Objective(reward_coef=given.reward_coef)
-        exact = config.optim.num_substeps == 1 and given.loss_fn == "importance_sampling"
+        exact = (
+            config.optim.num_substeps == 1 and given.loss_fn == "importance_sampling" and config.overlap.is_on_policy
+        )
         return Objective(
             kl_penalty_coef=given.kl_penalty_coef,
             kl_discount_factor=given.kl_discount_factor,

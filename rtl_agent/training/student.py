@@ -2,7 +2,8 @@
 
 import asyncio
 import math
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,12 +11,13 @@ import numpy as np
 import tinker
 from tinker.types import LossFnType
 
-from rtl_agent.training.config import LossFn, OptimConfig
+from rtl_agent.training.config import Config, OptimConfig
 from rtl_agent.training.errors import LossNotFinite
-from rtl_agent.training.metrics import Clock
 from rtl_agent.training.objective import Floats, TrainingBatch
 
 Result = tinker.ForwardBackwardOutput
+During = Callable[[str], AbstractContextManager[None]]
+PUBLISHED_SECONDS = 30 * 24 * 3600  # a run that is resumed later than that samples its first batches by newer weights
 
 
 @dataclass(frozen=True)
@@ -28,28 +30,50 @@ class Passes:
 
 
 @dataclass(frozen=True)
+class PolicyLoss:
+    """By name, as the server computes it."""
+
+    name: LossFnType
+    settings: dict[str, float] | None = None
+
+    @staticmethod
+    def of(config: Config) -> "PolicyLoss":
+        """On tokens of older weights, importance sampling with its ratios truncated.
+
+        Its gradient is ratio * advantage * grad log p, and so is that of cispo, but for its cap. Ratios are of single
+        tokens against the weights that sampled them, whatever their age. Without a cap one token of a ratio of 50
+        weighs as much as a batch; ppo's clipping would take the gradient of such a token away.
+        """
+        cap = config.overlap.ratio_cap
+        if config.objective.loss_fn != "importance_sampling" or config.overlap.is_on_policy or not cap:
+            return PolicyLoss(config.objective.loss_fn)
+        return PolicyLoss("cispo", {"clip_low_threshold": 0.0, "clip_high_threshold": cap})
+
+
+@dataclass(frozen=True)
 class Student:
     """Thin over tinker's training client: what is submitted in order is done in order."""
 
     client: tinker.TrainingClient
-    loss_fn: LossFn
+    loss: "PolicyLoss"
     grad_clip_norm: float
+    forget_path: Callable[[str], Awaitable[None]] | None = None
 
-    async def submit(self, batch: TrainingBatch, clock: Clock) -> Passes:
+    async def submit(self, batch: TrainingBatch, during: During) -> Passes:
         """Queue a group's passes; gradients add up until `step`."""
         policy = imitation = None
         if batch.policy:
-            policy = await self._pass(batch.policy, self.loss_fn, clock)
+            policy = await self._pass(batch.policy, self.loss, during)
         if batch.imitation:
-            imitation = await self._pass(batch.imitation, "cross_entropy", clock)
+            imitation = await self._pass(batch.imitation, PolicyLoss("cross_entropy"), during)
         return Passes(policy, imitation, batch.merged)
 
-    async def _pass(self, data: Sequence[tinker.Datum], loss_fn: LossFnType, clock: Clock) -> asyncio.Task[Result]:
+    async def _pass(self, data: Sequence[tinker.Datum], loss: "PolicyLoss", during: During) -> asyncio.Task[Result]:
         """In the server's queue when this returns; the task waits for the result, and the clock with it."""
-        queued = await self.client.forward_backward_async(list(data), loss_fn=loss_fn)
+        queued = await self.client.forward_backward_async(list(data), loss_fn=loss.name, loss_fn_config=loss.settings)
 
         async def result() -> Result:
-            with clock.during("train"):
+            with during("train"):
                 done: Result = await queued
                 return done
 
@@ -82,6 +106,21 @@ class Student:
     async def snapshot(self) -> tinker.SamplingClient:
         """The weights as they are now, to sample from."""
         return await self.client.save_weights_and_get_sampling_client_async()
+
+    async def publish(self, name: str) -> tuple[tinker.SamplingClient, str]:
+        """The same under a name: a later process can sample from them too. Their path is the second part."""
+        saved = await self.client.save_weights_for_sampler_async(name, ttl_seconds=PUBLISHED_SECONDS)
+        path = (await saved).path
+        return await self.published(path), path
+
+    async def published(self, path: str) -> tinker.SamplingClient:
+        return await self.client.create_sampling_client_async(path)
+
+    async def forget(self, path: str) -> None:
+        """Weights that nobody will ask for again. A server that cannot delete keeps them until their time is over."""
+        if self.forget_path is not None:
+            with suppress(tinker.TinkerError):
+                await self.forget_path(path)
 
     async def save(self, name: str) -> tuple[str, str]:
         """Paths of the whole state and of weights to sample from."""
