@@ -11,7 +11,7 @@ those of one model, and the server need not read the beginning again.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -204,11 +204,11 @@ class Ahead:
         }  # fmt: skip
 
     def restore(
-        self, state: dict[str, Any], weights: dict[int, Weights], newest: Weights, problems: Sequence[Problem]
+        self, state: Mapping[str, Any], weights: Mapping[int, Weights], newest: Weights, problems: Sequence[Problem]
     ) -> None:
         """As they were at a checkpoint. `weights` has those of the state that were found, `newest` does for others."""
-        self.state = state
-        self._weights |= weights | {newest.after: newest}
+        self.state = dict(state)
+        self._weights |= {**weights, newest.after: newest}
         by_name = {problem.id: problem for problem in problems}
         for one in state.get("late", ()):
             played_by = self._weights.get(one["weights"], newest)
