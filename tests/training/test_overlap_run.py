@@ -1,16 +1,16 @@
 """Runs that sample ahead: on-policy as before to the bit, off-policy repeating and resuming to the bit."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rtl_agent.runs import read_run
+from rtl_agent.runs import RunWriter, read_run
+from rtl_agent.training.interrupt import Interrupted, Stop
 from tests.training.conftest import RunIn
 from tests.training.on_policy_records import KEPT, OPTIONS, processor, recorded
-
-AHEAD = ["max_steps_off_policy=1", "save_every=2", "eval_every=0"]
 
 
 @pytest.mark.parametrize(
@@ -37,26 +37,46 @@ def lines(run: Path, *, without: tuple[str, ...] = ("time/", "throughput/", "gra
     return [{name: value for name, value in line.items() if not name.startswith(without)} for line in found]
 
 
+def stop_after(steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next run is stopped when so many steps are done, as Ctrl-C does it."""
+    stop = Stop()
+    log_metrics = RunWriter.log_metrics
+
+    def log(self: RunWriter, step: int, metrics: Mapping[str, float]) -> None:
+        log_metrics(self, step, metrics)
+        if step + 1 == steps:
+            stop.request()
+
+    monkeypatch.setattr(RunWriter, "log_metrics", log)
+    monkeypatch.setattr("rtl_agent.training.start.Stop", lambda **options: stop)
+
+
 @pytest.mark.parametrize(
     ("mode", "words"),
     [
-        ("rl", ["max_steps_off_policy=1", "curriculum=adaptive"]),
+        ("rl", ["max_steps_off_policy=1", "curriculum=adaptive", "tail_tokens=16"]),
         pytest.param("distill", ["max_steps_off_policy=2", "tail_tokens=16"], marks=pytest.mark.slow),
         pytest.param("rl", ["tail_tokens=16", "stale_groups=drop"], marks=pytest.mark.slow),
     ],
 )
-def test_a_resumed_run_ends_as_an_unbroken_one(
-    run_in: RunIn, taught: str, tmp_path: Path, mode: str, words: list[str]
+def test_a_stopped_run_resumes_and_ends_as_an_unbroken_one(
+    run_in: RunIn, taught: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str, words: list[str]
 ) -> None:
-    start = [f"load_checkpoint_path={taught}", "learning_rate=1e-3", "save_every=2", "eval_every=0", *words]
-    unbroken = run_in(mode, *start, "max_steps=4", f"log_path={tmp_path / 'unbroken'}")
-    run_in(mode, *start, "max_steps=2", f"log_path={tmp_path / 'broken'}")
-    again = run_in(mode, *start, "max_steps=4", f"log_path={tmp_path / 'broken'}", "behavior_if_log_dir_exists=resume")
-    if "tail_tokens=16" in words:  # the last of two steps has waited for what the second of four does not wait for
-        assert [line["step"] for line in lines(again)] == [0, 1, 2, 3]
-        return
+    """What was in flight when it stopped is sampled again by the weights that had begun it."""
+    start = [f"load_checkpoint_path={taught}", "learning_rate=1e-3", "max_steps=4", "save_every=0", "eval_every=0"]
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "one"))  # a curriculum begins with what other runs have found
+    unbroken = run_in(mode, *start, *words, f"log_path={tmp_path / 'unbroken'}")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "other"))
+    broken = [f"log_path={tmp_path / 'broken'}", "behavior_if_log_dir_exists=resume"]
+    with monkeypatch.context() as patched:
+        stop_after(2, patched)
+        with pytest.raises(Interrupted):
+            run_in(mode, *start, *words, *broken)
+    again = run_in(mode, *start, *words, *broken)
     assert lines(again) == lines(unbroken)
     assert recorded(again)["episodes"] == recorded(unbroken)["episodes"]
+    late = sum(line["off_policy/late_groups"] + line["off_policy/dropped_groups"] for line in lines(again))
+    assert late > 0, "some answers are longer than tail_tokens"
 
 
 def test_a_run_that_samples_ahead_says_how_old_its_rollouts_are(run_in: RunIn, taught: str) -> None:
