@@ -12,11 +12,12 @@ import tinker
 from tinker.types import LossFnType
 
 from rtl_agent.training.config import Config, OptimConfig
-from rtl_agent.training.errors import LossNotFinite
-from rtl_agent.training.objective import Floats, TrainingBatch
+from rtl_agent.training.errors import LossNotFinite, TrainingError
+from rtl_agent.training.objective import Floats, TrainingBatch, array
 
 Result = tinker.ForwardBackwardOutput
 During = Callable[[str], AbstractContextManager[None]]
+UNCAPPED = 1e9
 PUBLISHED_SECONDS = 30 * 24 * 3600  # a run that is resumed later than that samples its first batches by newer weights
 
 
@@ -27,6 +28,7 @@ class Passes:
     policy: asyncio.Task[Result] | None = None
     imitation: asyncio.Task[Result] | None = None
     merged: bool = False
+    data: Sequence[tinker.Datum] = ()  # of a merged pass whose ratios the server weighs
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,11 @@ class PolicyLoss:
 
     name: LossFnType
     settings: dict[str, float] | None = None
+
+    @property
+    def cap(self) -> float:
+        """Of a token's ratio."""
+        return (self.settings or {}).get("clip_high_threshold", UNCAPPED)
 
     @staticmethod
     def of(config: Config) -> "PolicyLoss":
@@ -55,7 +62,7 @@ class Student:
     """Thin over tinker's training client: what is submitted in order is done in order."""
 
     client: tinker.TrainingClient
-    loss: "PolicyLoss"
+    loss: PolicyLoss
     grad_clip_norm: float
     forget_path: Callable[[str], Awaitable[None]] | None = None
 
@@ -65,10 +72,13 @@ class Student:
         if batch.policy:
             policy = await self._pass(batch.policy, self.loss, during)
         if batch.imitation:
-            imitation = await self._pass(batch.imitation, PolicyLoss("cross_entropy"), during)
+            weighed = batch.merged and "advantages" in batch.imitation[0].loss_fn_inputs
+            settings = {"clip_high_threshold": self.loss.cap} if weighed else None
+            imitation = await self._pass(batch.imitation, PolicyLoss("cross_entropy", settings), during)
+            return Passes(policy, imitation, batch.merged, batch.imitation if weighed else ())
         return Passes(policy, imitation, batch.merged)
 
-    async def _pass(self, data: Sequence[tinker.Datum], loss: "PolicyLoss", during: During) -> asyncio.Task[Result]:
+    async def _pass(self, data: Sequence[tinker.Datum], loss: PolicyLoss, during: During) -> asyncio.Task[Result]:
         """In the server's queue when this returns; the task waits for the result, and the clock with it."""
         queued = await self.client.forward_backward_async(list(data), loss_fn=loss.name, loss_fn_config=loss.settings)
 
@@ -98,6 +108,7 @@ class Student:
             if one.imitation is not None:
                 done = await one.imitation
                 losses["loss/imitation"] += finite(done, "imitation")
+                ensure_weighed(done, one.data, self.loss.cap)
                 if one.merged:  # the first target is the sampled token
                     found = (np.asarray(out["logprobs"].to_numpy(), np.float32) for out in done.loss_fn_outputs)
                     logprobs += [targets[:, 0] for targets in found]
@@ -127,6 +138,26 @@ class Student:
         state = await self.client.save_state_async(name, overwrite=True)
         sampler = await self.client.save_weights_for_sampler_async(name)
         return (await state).path, (await sampler).path
+
+
+def ensure_weighed(done: Result, data: Sequence[tinker.Datum], cap: float) -> None:
+    """TrainingError if a server has passed over the advantages beside the soft targets: its loss is without them."""
+    imitation = policy = 0.0
+    for out, datum in zip(done.loss_fn_outputs, data, strict=False):
+        logprobs = np.asarray(out["logprobs"].to_numpy(), np.float64)
+        weights = np.asarray(datum.loss_fn_inputs["weights"].to_numpy(), np.float64)
+        advantages, then = array(datum, "advantages"), array(datum, "logprobs")
+        imitation -= float((np.where(weights != 0, logprobs, 0.0) * weights).sum())
+        now = np.where(advantages != 0, logprobs[:, 0], 0.0)
+        ratios = np.minimum(np.exp(np.minimum(now - then, 50.0)), cap)
+        policy -= float((ratios * advantages * now).sum())
+    found = float(done.metrics.get("loss:sum", 0.0))
+    told = abs(policy) > 1e-3 * (1.0 + abs(found))
+    if told and abs(found - imitation) < abs(found - imitation - policy):
+        raise TrainingError(
+            "this server takes no advantages beside soft targets, as one_pass with max_steps_off_policy needs it: set "
+            "one_pass=false"
+        )
 
 
 def finite(done: Result, name: str) -> float:

@@ -2,16 +2,18 @@
 
 import numpy as np
 import pytest
+import tinker
 import torch
 
 from rtl_agent.backends.engine.losses import complete, find_loss
 from rtl_agent.problems import load_problems
 from rtl_agent.training.config import Config, LossFn, ObjectiveConfig, OptimConfig
+from rtl_agent.training.errors import TrainingError
 from rtl_agent.training.metrics import off_policy_metrics
 from rtl_agent.training.objective import Objective, TrainingBatch
 from rtl_agent.training.overlap_options import OverlapConfig
 from rtl_agent.training.rollouts import Group
-from rtl_agent.training.student import PolicyLoss
+from rtl_agent.training.student import PolicyLoss, ensure_weighed
 
 AHEAD = OverlapConfig(max_steps_off_policy=1)
 SAMPLED = [-1.0, -1.0, -4.0, -1.0]  # log p when they were sampled
@@ -63,14 +65,67 @@ def test_which_loss_is_asked_for(
 
 
 def test_advantages_are_no_weights_of_cross_entropy_where_ratios_are_not_one() -> None:
-    def one_pass(overlap: OverlapConfig, substeps: int = 1) -> bool:
-        return Objective.of(
-            Config(objective=ObjectiveConfig(one_pass=True), overlap=overlap, optim=OptimConfig(num_substeps=substeps))
-        ).one_pass
+    def passes(overlap: OverlapConfig, substeps: int = 1, loss_fn: LossFn = "importance_sampling") -> tuple[bool, bool]:
+        wanted = ObjectiveConfig(one_pass=True, loss_fn=loss_fn)
+        found = Objective.of(Config(objective=wanted, overlap=overlap, optim=OptimConfig(num_substeps=substeps)))
+        return found.one_pass, found.weighs_ratios
 
-    assert one_pass(OverlapConfig())
-    assert not one_pass(AHEAD)
-    assert not one_pass(OverlapConfig(tail_tokens=64))
+    assert passes(OverlapConfig()) == (True, False)
+    assert passes(OverlapConfig(), substeps=2) == (False, False)
+    assert passes(AHEAD) == passes(AHEAD, substeps=2) == passes(OverlapConfig(tail_tokens=64)) == (True, True)
+    assert passes(AHEAD, loss_fn="ppo") == (False, False)
+
+
+SOFT = [[-1.0, -2.0], [-1.5, -0.3], [-1.0, -3.0], [-0.2, -2.5]]  # log p of two targets, the sampled token first
+WEIGHTS = [[0.0, 0.7], [0.0, 0.0], [0.0, 1.0], [0.0, 0.2]]
+
+
+def one_pass(cap: float) -> tuple[float, list[list[float]]]:
+    """Loss and gradient of soft targets with the policy beside them."""
+    chosen = find_loss("cross_entropy")
+    logprobs = torch.tensor(SOFT).requires_grad_()
+    arrays = {
+        "weights": torch.tensor(WEIGHTS),
+        "logprobs": torch.tensor(SAMPLED)[:, None],
+        "advantages": torch.tensor(ADVANTAGES)[:, None],
+    }
+    assert chosen.live(arrays).all(), "a token without soft targets is live by its advantage"
+    found = chosen.compute(logprobs, arrays, complete("cross_entropy", chosen, {"clip_high_threshold": cap})).sum()
+    found.backward()  # type: ignore[no-untyped-call]  # torch leaves it so
+    assert logprobs.grad is not None
+    return float(found.detach()), logprobs.grad.tolist()
+
+
+def test_one_pass_over_both_terms_has_the_gradient_of_two() -> None:
+    _, found = one_pass(2.0)
+    policy = gradient(PolicyLoss("cispo", {"clip_low_threshold": 0.0, "clip_high_threshold": 2.0}))
+    assert [row[0] for row in found] == pytest.approx(policy, rel=1e-6)
+    assert [row[1] for row in found] == pytest.approx([-row[1] for row in WEIGHTS], rel=1e-6)
+
+
+def answer(loss: float) -> tuple[tinker.ForwardBackwardOutput, list[tinker.Datum]]:
+    """A server's answer to such a pass."""
+    tensor = tinker.TensorData.from_numpy
+    inputs = {
+        "target_tokens": tensor(np.zeros((4, 2), np.int64)),
+        "weights": tensor(np.array(WEIGHTS, np.float32)),
+        "logprobs": tensor(np.array(SAMPLED, np.float32)),
+        "advantages": tensor(np.array(ADVANTAGES, np.float32)),
+    }
+    output = tinker.ForwardBackwardOutput(
+        loss_fn_output_type="ArrayRecord",
+        loss_fn_outputs=[{"logprobs": tensor(np.array(SOFT, np.float32))}],
+        metrics={"loss:sum": loss},
+    )
+    return output, [tinker.Datum(model_input=tinker.ModelInput.from_ints([1, 2, 3, 4]), loss_fn_inputs=inputs)]
+
+
+def test_a_server_that_passes_over_the_advantages_is_found_out() -> None:
+    loss, _ = one_pass(2.0)
+    ensure_weighed(*answer(loss), 2.0)
+    without = -sum(p * w for row, weights in zip(SOFT, WEIGHTS, strict=True) for p, w in zip(row, weights, strict=True))
+    with pytest.raises(TrainingError, match="one_pass=false"):
+        ensure_weighed(*answer(without), 2.0)
 
 
 def test_age_and_ratios_are_measured() -> None:
