@@ -139,9 +139,11 @@ def _read_one(data: Any, where: str, *, accepts_problems: bool) -> Submitted:
     of_record, of_files = "record" in data, "files" in data
     if of_record and not accepts_problems:
         raise not_accepted()
+    if of_record and of_files:
+        return _read(FilesForRecord, data, where)
     if of_record:
-        return _read(FilesForRecord if of_files else ReplyToRecord, data, where)
-    return _read(FilesFor if of_files else Reply, data, where)
+        return _read(ReplyToRecord, data, where)
+    return _read(FilesFor, data, where) if of_files else _read(Reply, data, where)
 
 
 def read_job(data: Any, *, accepts_problems: bool) -> Job:

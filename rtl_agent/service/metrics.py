@@ -16,7 +16,7 @@ from prometheus_client import (
 from rtl_agent.grading import Grade, Outcome
 
 CONTENT_TYPE = "text/plain"
-disable_created_metrics()  # a second series for each counter, which says when it was made
+disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series for each counter, which says when it was made
 _BUCKETS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
 
 

@@ -125,7 +125,7 @@ def schema(example: Mapping[str, Any] | None, *, accepts_problems: bool) -> dict
             "/metrics": {"get": _operation("metrics", "For Prometheus.", _TEXT, _KEYED, content=CONTENT_TYPE)},
             "/problems": {"get": _operation("problems", "The problems that can be graded.", "Problems", _KEYED)},
             "/problems/{id}": {
-                "parameters": [_parameter("id", None, "Its id.", example and example["problem"])],
+                "parameters": [_parameter("id", None, "Its id.", str(example["problem"]) if example else None)],
                 "get": _operation(
                     "problem", "What a problem asks. Harness and reference stay here.", "Problem", (404, *_KEYED)
                 ),
