@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from rtl_agent.grading import PRESETS
 from rtl_agent.problems import CocotbVersion
@@ -14,9 +14,15 @@ _MOST_REPLY, _MOST_FILES = 4 << 20, 1024
 
 Id = Annotated[str, Field(min_length=1, max_length=200, description="The id of a problem of this server's set.")]
 Hash = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+# 7.0 is an integer to JSON Schema.
+Integer = Annotated[int, BeforeValidator(lambda value: int(value) if _is_integral(value) else value)]
 Files = Annotated[dict[str, str], Field(max_length=_MOST_FILES, description="Path -> text.")]
 Preset = Literal["staged", "graded", "dense", "binary"]
 assert set(PRESETS) == {"staged", "graded", "dense", "binary"}
+
+
+def _is_integral(value: object) -> bool:
+    return isinstance(value, float) and value.is_integer()
 
 
 class Body(BaseModel):
@@ -105,7 +111,7 @@ class Job(Body):
     tools: Hash = Field(description="Of the tools that the client saw at /executor.")
     files: Files
     refused: list[str] = Field(max_length=_MOST_FILES)
-    seed: int = Field(ge=0, lt=1 << 32)
+    seed: Integer = Field(ge=0, lt=1 << 32)
     terms: list[str] = Field(max_length=100, description="Names of reward terms.")
     simulate: bool
     only: list[str] = Field(max_length=1000, description="Patterns of the tests that are asked for; none: all.")
