@@ -10,7 +10,7 @@ from rtl_agent.problems import CocotbVersion
 from rtl_agent.web.errors import RequestError
 
 MOST_AT_ONCE = 256
-_MOST_REPLY, _MOST_FILES = 4 << 20, 1024
+_MOST_FILES = 1024
 
 Id = Annotated[str, Field(min_length=1, max_length=200, description="The id of a problem of this server's set.")]
 Hash = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
@@ -34,7 +34,8 @@ class _Judging(Body):
 
 
 class _Reply(_Judging):
-    reply: str = Field(max_length=_MOST_REPLY, description="What a model said.")
+    # Without a longest length: with one, pydantic refuses half a surrogate pair, which models do write.
+    reply: str = Field(description="What a model said.")
     extraction: Literal["forgiving", "cvdp"] = Field("forgiving", description="How files are read from the reply.")
 
 

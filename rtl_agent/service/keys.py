@@ -41,7 +41,7 @@ def _checked(key: str, what: str, host: str) -> str:
     shortest = SHORTEST if is_loopback(host) else SHORTEST_ELSEWHERE
     if len(key) < shortest:
         where = "" if is_loopback(host) else f" where other machines can reach the server ({host})"
-        raise BadKey(f"{what} has {len(key)} characters: it must have {shortest} or more{where}")
+        raise BadKey(f"{what} has {len(key)}: it must have {shortest} characters or more{where}")
     if not all("!" <= mark <= "~" for mark in key):
         raise BadKey(f"{what} has a space or a character outside ASCII, which no HTTP header can hold")
     return key

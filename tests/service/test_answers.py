@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from rtl_agent.problems import Problem, as_record, load_problems
+from rtl_agent.service.keys import BadKey, find_key
 from tests.grading.processes import named
 from tests.service.served import KEY, Command
 
@@ -159,15 +160,11 @@ def start(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
 def test_what_it_does_not_start_with(tmp_path: Path) -> None:
     short = tmp_path / "key"
     short.write_text("k" * 20)
-    for arguments, environ, said in (
-        (("--host", "0.0.0.0"), {}, "can be reached from other machines: give a key of 32 characters"),
-        (("--host", "0.0.0.0", "--key-file", str(short)), {}, "it must have 32 or more where other machines"),
-        ((), {"RTL_AGENT_GRADE_KEY": "short"}, "the key in RTL_AGENT_GRADE_KEY has 5 characters"),
-        (("--key-file", str(tmp_path / "none")), {}, "cannot be read"),
-        (("bundled", "bundled"), {}, "is in two of them"),
-        (("no-such-file.jsonl",), {}, "does not exist"),
+    for arguments, said in (
+        (("--host", "0.0.0.0", "--key-file", str(short)), "it must have 32 characters or more where other machines"),
+        (("bundled", "bundled"), "is in two of them"),
     ):
-        done = start(*arguments, "--port", "0", **environ)
+        done = start(*arguments, "--port", "0")
         assert done.returncode == 2, done.stderr
         assert said in " ".join(done.stderr.replace("│", " ").split())
         assert "Traceback" not in done.stderr
@@ -180,6 +177,30 @@ def files(problem: Problem, number: int = 0, more: str = "") -> dict[str, str]:
 
 
 HANG = "initial forever #0 ;"
+
+
+def test_keys_that_guard_nothing_and_one_that_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for environ, file, host, said in (
+        ({}, None, "0.0.0.0", "can be reached from other machines: give a key of 32 characters"),
+        (
+            {"RTL_AGENT_GRADE_KEY": "short"},
+            None,
+            "127.0.0.1",
+            "has 5: it must have 16 characters",
+        ),
+        ({"RTL_AGENT_GRADE_KEY": f"{KEY} {KEY}"}, None, "127.0.0.1", "has a space"),
+        ({}, tmp_path / "none", "127.0.0.1", "cannot be read"),
+    ):
+        with pytest.raises(BadKey, match=said):
+            find_key(environ, file, host)
+    environ = {"RTL_AGENT_GRADE_KEY": KEY}
+    assert find_key(environ, None, "0.0.0.0") == (KEY, "$RTL_AGENT_GRADE_KEY")
+    assert environ == {}
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    key, where = find_key({}, None, "127.0.0.1")
+    assert len(key) >= 32
+    assert (Path(where).read_text().strip(), Path(where).stat().st_mode & 0o777) == (key, 0o600)
+    assert find_key({}, None, "::1") == (key, where)
 
 
 def test_a_full_queue_is_said_and_when_to_come_again(alu: Problem) -> None:

@@ -111,6 +111,7 @@ class HttpExecutor:
         self._turns: asyncio.Semaphore | None = None
         self._silent_since: float | None = None  # no server has answered since
         self._stopping: set[asyncio.Task[None]] = set()
+        self.lost = self.turned_away = 0  # jobs that were sent again; answers of "later"
 
     async def fingerprint(self, cocotb_version: CocotbVersion) -> Mapping[str, str]:
         found = (await self._known_server()).fingerprints.get(cocotb_version.value)
@@ -160,6 +161,7 @@ class HttpExecutor:
                     whole = True
                     answer = await self._send(name, job, whole=True)
             except _Lost as error:
+                self.lost += 1
                 _log.warning("%s: try %d of %d: the grade server was lost: %s", job.problem.id, lost, _TRIES, error)
                 sentence = f"the connection to the grade server at {self._url} was lost {_TRIES} times: {error}"
                 await _pause(lost)
@@ -246,6 +248,7 @@ class HttpExecutor:
             except OSError as error:  # it could not even be reached
                 await self._wait_for_it(tries, str(error))
                 continue
+            self.turned_away += answer.status in (429, 503)
             if answer.status in (502, 503):  # it stops, or a proxy does not find it
                 await self._wait_for_it(tries, answer.sentence, answer.retry_after)
                 continue
