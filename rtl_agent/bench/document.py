@@ -7,12 +7,13 @@ from pathlib import Path
 from rtl_agent.bench.report import Table
 
 PLACE = Path("docs/benchmarks.md")
-SECTIONS = ("grader", "real", "throughput", "soak", "backend", "large", "view")
+SECTIONS = ("grader", "real", "throughput", "soak", "service", "backend", "large", "view")
 TITLES = {
     "grader": "CPU for each grade",
     "real": "CPU over CVDP's development part",
     "throughput": "Throughput, latency and memory",
     "soak": "Thousands of grades in a row",
+    "service": "A grade server under load",
     "backend": "Sampling and training on our own server",
     "large": "Models of other architectures and sizes",
     "view": "Runs in the browser",
@@ -55,6 +56,12 @@ divided by jobs; a page that several share counts once.""",
 The fast path, memory sampled every 100 grades while nothing runs. Each submission has an outcome that it must get.
 Left behind is what the process has more of than after its first few grades: processes, open files, cgroups, mounts,
 files in the directory for temporary files.""",
+    "service": """\
+`rtl-agent grade-server` on loopback, asked by clients of which each has connections of its own, through
+`HttpExecutor`. The submissions are those of the table above (its slow and hostile ones included), a tenth of them sent
+twice by different clients. In between the server is killed (SIGKILL) or stopped (SIGTERM) and started again on the same
+port. Lost is what has no grade, or an `error`; wrong what has another outcome than it must, or another text's grade;
+double what was judged although its grade was in the cache, by the servers' counters, each read just before its end.""",
     "backend": """\
 Tokens for each CPU second of one thread, 16 sequences in groups of 4, prompts of 120 tokens and answers of 200: sampled
 ones, and whole sequences where they are scored or trained on. Our side goes through the SDK, and the CPU of server and

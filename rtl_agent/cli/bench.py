@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from rtl_agent.bench import backend, document, grader, large_model, parts, real, soak, throughput, view
+from rtl_agent.bench import backend, document, grader, large_model, parts, real, service, soak, throughput, view
 from rtl_agent.bench.cold import BaselineFailed
 from rtl_agent.bench.meter import in_a_sentence, machine
 from rtl_agent.bench.report import (
@@ -23,6 +23,7 @@ from rtl_agent.bench.report import (
     large_table,
     parts_table,
     real_table,
+    service_table,
     soak_table,
     throughput_table,
 )
@@ -145,6 +146,34 @@ def soak_command(
     if out is not None:
         out.write_text(json.dumps(data, indent=2))
     _show("soak", data, [soak_table(result)], as_json, write)
+    if not result.good:
+        raise typer.Exit(console.SOME_FAILED)
+
+
+@app.command("service", short_help="A grade server under load.")
+def service_command(
+    grades: Annotated[int, typer.Option(min=20, help="How many to ask for.")] = 5000,
+    clients: Annotated[int, typer.Option(min=1, help="How many clients ask at once.")] = 50,
+    kills: Annotated[int, typer.Option(min=0, help="How often the server is killed or stopped in between.")] = 10,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", "-j", min=1, help="How many are judged at a time. [default: one per core]")
+    ] = None,
+    as_json: AsJson = False,
+    write: Write = False,
+) -> None:
+    """Many clients on loopback against a grade server that is killed again and again: lost, wrong and double grades."""
+    _check_place(write)
+    tools = find_toolchain()
+    before = machine(tools)
+    with console.progress_bar("grading", grades) as progress:
+
+        def graded(load: service.Load) -> None:
+            note = f"{load.kills + load.stops} ends, {load.lost_connections} sent again, {len(load.wrong)} wrong"
+            progress.update(progress.task_ids[0], completed=load.answered, note=note)
+
+        result = _run(service.run(grades, clients=clients, kills=kills, jobs=jobs, on_grade=graded))
+    data = {"before": before, "after": machine(tools), "result": result.to_json()}
+    _show("service", data, [service_table(result)], as_json, write)
     if not result.good:
         raise typer.Exit(console.SOME_FAILED)
 
