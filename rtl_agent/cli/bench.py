@@ -252,8 +252,8 @@ def view_command(
 
 
 EMBEDDED_WORDS = (
-    "preset=small generated_problems=800 batch_size=8 group_size=2 max_tokens=160 max_steps=40 learning_rate=1e-3 "
-    "kl_penalty_coef=0 reward_coef=0 eval_every=40 eval_problems=48 save_every=40 preflight_problems=0"
+    "preset=small generated_problems=800 batch_size=8 group_size=2 max_tokens=160 learning_rate=1e-3 "
+    "kl_penalty_coef=0 reward_coef=0 eval_problems=48 save_every=20 preflight_problems=0"
 )
 
 
@@ -263,7 +263,9 @@ def overlap_command(
         bool, typer.Option("--embedded", help="On the embedded server, which learns; else on one that only waits.")
     ] = False,
     scale: Annotated[float, typer.Option(min=1, help="How much faster than the simulated server time goes.")] = 10.0,
-    steps: Annotated[int, typer.Option(min=2, help="Steps of each run on the simulated server.")] = 8,
+    steps: Annotated[
+        int | None, typer.Option(min=2, help="Steps of each run. [default: 8, and 40 with --embedded]")
+    ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Runs of each kind on the embedded server.")] = 3,
     folder: Annotated[
         Path | None, typer.Option(help="Where the runs are kept; the same command resumes. [default: temporary files]")
@@ -281,10 +283,11 @@ def overlap_command(
             step = lambda: progress.advance(progress.task_ids[0])  # noqa: E731
             try:
                 if embedded:
-                    found = overlap.measure_embedded(place, seeds, EMBEDDED_WORDS.split(), step)
+                    words = [*EMBEDDED_WORDS.split(), f"max_steps={steps or 40}", f"eval_every={steps or 40}"]
+                    found = overlap.measure_embedded(place, seeds, words, step)
                     name, table = "ahead", overlap.embedded_table(found)
                 else:
-                    found = overlap.measure_remote(place, scale, steps, step)
+                    found = overlap.measure_remote(place, scale, steps or 8, step)
                     name, table = "overlap", overlap.remote_table(found, scale)
             except overlap.RunFailed as error:
                 console.say_error(f"a run did not come to its end: {error}")

@@ -53,20 +53,25 @@ def test_nothing_new_is_begun_after_a_request() -> None:
 
 
 @pytest.mark.parametrize(
-    ("stops", "killed"),
+    ("stops", "killed", "options"),
     [
-        pytest.param([(signal.SIGINT, 1, 0.0)], True, id="twice", marks=pytest.mark.long),
-        pytest.param([(signal.SIGINT, 1, 0.0), (signal.SIGTERM, 1, 0.04)], True, id="thrice", marks=pytest.mark.slow),
-        pytest.param([(signal.SIGTERM, 2, 0.04)], False, marks=pytest.mark.slow),
-        pytest.param([(signal.SIGINT, 3, 0.08)], False, marks=pytest.mark.slow),
+        pytest.param([(signal.SIGINT, 1, 0.0)], True, [], id="twice", marks=pytest.mark.long),
+        pytest.param(
+            [(signal.SIGINT, 1, 0.0), (signal.SIGTERM, 1, 0.04)], True, [], id="thrice", marks=pytest.mark.slow
+        ),
+        pytest.param([(signal.SIGTERM, 2, 0.04)], False, [], marks=pytest.mark.slow),
+        pytest.param([(signal.SIGINT, 3, 0.08)], False, [], marks=pytest.mark.slow),
+        pytest.param(
+            [(signal.SIGINT, 2, 0.04)], True, ["max_steps_off_policy=2"], id="two steps ahead", marks=pytest.mark.slow
+        ),
     ],
 )
 def test_a_stopped_run_ends_as_one_that_never_was(
-    gates: Path, tmp_path: Path, stops: list[tuple[signal.Signals, int, float]], killed: bool
+    gates: Path, tmp_path: Path, stops: list[tuple[signal.Signals, int, float]], killed: bool, options: list[str]
 ) -> None:
     """Each stop: the signal, after how many more steps it comes, and how much later. At last it may be killed, too."""
     run = tmp_path / "stopped"
-    command = ["train", "distill", f"cvdp_jsonl_path={gates}", f"log_path={run}", *OPTIONS, "save_every=0"]
+    command = ["train", "distill", f"cvdp_jsonl_path={gates}", f"log_path={run}", *OPTIONS, "save_every=0", *options]
     done = 0
     for number, more, later in stops:
         code, said = stopped([*command, "max_steps=500"], run, number, done + more, later)
@@ -94,7 +99,7 @@ def test_a_stopped_run_ends_as_one_that_never_was(
     )
     assert again.returncode == 0, again.stderr
     assert killed or f"resuming at step {done + 1} of {steps}" in again.stderr
-    finish(gates, tmp_path / "unbroken", steps)
+    finish(gates, tmp_path / "unbroken", steps, options)
     assert comparable(run) == comparable(tmp_path / "unbroken")
     assert weights(run, steps) == weights(tmp_path / "unbroken", steps)
 

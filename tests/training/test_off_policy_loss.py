@@ -27,7 +27,7 @@ def gradient(loss: PolicyLoss) -> list[float]:
     logprobs = torch.tensor(NOW)[:, None].requires_grad_()
     arrays = {"logprobs": torch.tensor(SAMPLED)[:, None], "advantages": torch.tensor(ADVANTAGES)[:, None]}
     found = chosen.compute(logprobs, arrays, complete(loss.name, chosen, loss.settings or {})).sum()
-    found.backward()  # type: ignore[no-untyped-call]  # torch leaves it so
+    found.backward()
     assert logprobs.grad is not None
     return [float(one) for one in logprobs.grad[:, 0]]
 
@@ -91,7 +91,7 @@ def one_pass(cap: float) -> tuple[float, list[list[float]]]:
     }
     assert chosen.live(arrays).all(), "a token without soft targets is live by its advantage"
     found = chosen.compute(logprobs, arrays, complete("cross_entropy", chosen, {"clip_high_threshold": cap})).sum()
-    found.backward()  # type: ignore[no-untyped-call]  # torch leaves it so
+    found.backward()
     assert logprobs.grad is not None
     return float(found.detach()), logprobs.grad.tolist()
 
