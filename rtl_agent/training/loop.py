@@ -72,6 +72,7 @@ class Loop:
     done: int = 0  # steps whose weights, metrics and rollouts are there
     clock: Clock = field(default_factory=Clock)
     _published: dict[int, str] = field(default_factory=dict)  # where the weights after so many steps are kept
+    _resumable: Mapping[str, Any] = field(default_factory=dict)  # what was in flight at the last checkpoint
     _committed: bool = False  # the step under way has asked its optimizer for something: it cannot be dropped
 
     async def train(self, first: int) -> None:
@@ -171,6 +172,7 @@ class Loop:
             optim = [await one for one in steps]
             self.weights = await self._weights_after(step + 1)
         self.ahead.settle(step + 1)
+        await self._forget_weights()
         self.run.log_rollouts(step, [record for group in groups for record in self._records(group, step)])
         metrics = {
             **episode_metrics(groups),
@@ -262,6 +264,12 @@ class Loop:
         client, self._published[steps] = await self.student.publish(f"{steps:06d}-ahead")
         return Weights(steps, client, self._published[steps])
 
+    async def _forget_weights(self) -> None:
+        """Those that neither the last checkpoint nor the next one names."""
+        named = {str(self.weights.after), *self._resumable.get("weights", ()), *self.ahead.state.get("weights", ())}
+        for after in [one for one in self._published if str(one) not in named]:
+            await self.student.forget(self._published.pop(after))
+
     async def _restore(self, first: int) -> None:
         """What was in flight at the checkpoint, sampled again by the weights that sampled it."""
         checkpoint = self.run.last_checkpoint
@@ -277,6 +285,13 @@ class Loop:
                 )
             else:
                 self._published[int(name)] = path
+        if found:
+            again = ", ".join(str(int(number) + 1) for number in state.get("batches", {}))
+            self.display.note(
+                f"in flight at the checkpoint: what steps {again} train on is sampled again by the same weights and "
+                "seeds; the run goes on as an unbroken one where samples repeat (embedded backend, engine qwen3)"
+            )
+        self._resumable = state
         self.ahead.restore(state, found, self.weights, self.tasks.sampler.problems)
 
     def _records(self, group: Group, step: int) -> list[dict[str, Any]]:
@@ -337,8 +352,8 @@ class Loop:
         flying = self.ahead.state
         extra = {"best": self.best, **({"ahead": flying} if flying else {})}
         self.run.add_checkpoint(Checkpoint(name, steps_done, state, sampler, best=best, value=value, extra=extra))
-        for after in [one for one in self._published if one < steps_done and str(one) not in flying.get("weights", {})]:
-            await self.student.forget(self._published.pop(after))
+        self._resumable = flying
+        await self._forget_weights()
 
     @staticmethod
     def _due(steps_done: int, every: int) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from rtl_agent.backends.connect import Connection
 from rtl_agent.runs import RunWriter, read_run
 from rtl_agent.training.interrupt import Interrupted, Stop
 from tests.training.conftest import RunIn
@@ -79,7 +80,14 @@ def test_a_stopped_run_resumes_and_ends_as_an_unbroken_one(
     assert late > 0, "some answers are longer than tail_tokens"
 
 
-def test_a_run_that_samples_ahead_says_how_old_its_rollouts_are(run_in: RunIn, taught: str) -> None:
+def published(server: Connection) -> set[Path]:
+    """Weights that were kept for batches in flight."""
+    assert server.server is not None
+    return set(server.server.log.parent.glob("*/sampler_weights/*-ahead"))
+
+
+def test_a_run_that_samples_ahead_says_how_old_its_rollouts_are(run_in: RunIn, taught: str, server: Connection) -> None:
+    before = published(server)
     run = run_in(
         "rl", f"load_checkpoint_path={taught}", "max_steps_off_policy=2", "max_steps=4", "learning_rate=1e-3",
         "eval_every=0", "save_every=2",
@@ -96,3 +104,5 @@ def test_a_run_that_samples_ahead_says_how_old_its_rollouts_are(run_in: RunIn, t
     assert [line["step"] for line in timeline] == [0, 1, 2, 3]
     sampled = {batch for line in timeline for batch, _, _ in line["lanes"].get("sample", [])}
     assert sampled == {0, 1, 2, 3}
+    kept = {path.name for path in published(server) - before}
+    assert kept == {"000002-ahead", "000003-ahead", "000004-ahead"}, "what the last checkpoint names, and the newest"
