@@ -84,6 +84,12 @@ def measure_embedded(
 
 
 def _train(path: Path, environment: dict[str, str], *words: str) -> RunRecord:
+    """A run that an earlier start of the benchmark has finished is read."""
+    if (path / "checkpoints.jsonl").exists():
+        run = read_run(path)
+        steps = next(int(word.removeprefix("max_steps=")) for word in words if word.startswith("max_steps="))
+        if run.checkpoints and run.checkpoints[-1].step == steps and not run.is_running:
+            return run
     command = [sys.executable, "-m", "rtl_agent.cli.main", "train", *words, f"log_path={path}"]
     ended = subprocess.run(
         [*command, "behavior_if_log_dir_exists=resume"],
