@@ -15,6 +15,8 @@ from rtl_agent.toolchain.toolchain import SHIMS
 # Raise it with every change outside probe/ that can change a grade: verdicts, stages, limits, seeds, the workspace.
 GRADING_VERSION = 11
 
+GRADER = "rtl-agent"  # its name in a fingerprint, among those of the tools
+
 
 @cache
 def grading_version() -> str:

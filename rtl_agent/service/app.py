@@ -89,7 +89,7 @@ class GradeService:
             ("GET", "/problems/{id}", self.problem),
             ("POST", "/grade", self.grade),
             ("GET", "/executor", self.executor),
-            ("PUT", f"/jobs/{{id:{JOB_ID.strip('^$')}}}", self.put_job),
+            ("POST", f"/jobs/{{id:{JOB_ID.strip('^$')}}}", self.run_job),
             ("DELETE", f"/jobs/{{id:{JOB_ID.strip('^$')}}}", self.delete_job),
         ]
 
@@ -139,7 +139,7 @@ class GradeService:
             }
         )
 
-    async def put_job(self, request: web.Request) -> web.Response:
+    async def run_job(self, request: web.Request) -> web.Response:
         name = request.match_info["id"]
         if (kept := self._answers.get(name)) is not None:
             self.metrics.repeated.inc()

@@ -12,6 +12,7 @@ from math import isfinite
 from typing import Any, Literal, get_args
 
 from rtl_agent.envs.episode_config import SINGLE, EpisodeConfig
+from rtl_agent.grading.executors import EXECUTORS, GRADE_SERVER, LOCAL, is_executor
 from rtl_agent.grading.reward import PRESETS as REWARDS
 from rtl_agent.grading.reward import RewardWeights, parse_weights
 from rtl_agent.options import BadOption, NamedOption, check_options, named_options, option
@@ -229,6 +230,11 @@ class GradingConfig:
     syntax_coef: float | None = option(None, "weight of RTL that compiles", at_least=0)
     test_coef: float | None = option(None, "weight of the tests; 0 skips the simulation", at_least=0)
     jobs: int = option(0, "grades at a time; 0: one for each core", alias="grading_jobs", at_least=0, resume=True)
+    executor: str = option(
+        LOCAL,
+        f"where to grade: {LOCAL}, ray, or {GRADE_SERVER} of an `rtl-agent grade-server`",
+        resume=True,
+    )
     sandbox: str = option(
         "", "where designs run: bubblewrap, docker or podman; empty: $RTL_AGENT_SANDBOX, else bubblewrap", resume=True
     )
@@ -367,6 +373,9 @@ def _check(config: Config) -> None:
         weights = config.grading.weights()
     except ValueError as error:
         raise BadOption("reward", config.grading.reward, f"choose from {', '.join(REWARDS)}; {error}") from error
+    if not is_executor(config.grading.executor):
+        known = f"{', '.join(EXECUTORS)} or {GRADE_SERVER} of a grade server"
+        raise BadOption("executor", config.grading.executor, f"choose from {known}")
     if not isfinite(weights.total):
         raise BadOption("reward", config.grading.reward, "its weights must be finite")
     if unknown := {name.strip() for name in config.eval.exam_of.split(",")} - {"before", "after", "teacher", ""}:

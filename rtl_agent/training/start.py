@@ -27,6 +27,7 @@ from rtl_agent.envs.env import live_grader
 from rtl_agent.envs.renderers import UnknownRenderer, default_renderer, warnings_for
 from rtl_agent.envs.tokenizers import NoTokenizer
 from rtl_agent.grading import Extraction, GradeCache, Grader, default_cache_path
+from rtl_agent.grading.executors import LOCAL
 from rtl_agent.runs import RunError, RunRecord, RunWriter, read_run
 from rtl_agent.runs.directory import is_run
 from rtl_agent.sandbox import DEFAULT_SANDBOX, choose_sandbox, sandbox_name
@@ -52,7 +53,7 @@ from rtl_agent.training.monitor import Display, Trackers
 from rtl_agent.training.objective import Objective
 from rtl_agent.training.plan import resume_command, run_directory, warnings
 from rtl_agent.training.preflight import Preflight, check_contexts, check_teachers
-from rtl_agent.training.tasks import TrainingTasks, exam_sets, open_tasks, problem_sets, trust_filter
+from rtl_agent.training.tasks import ProblemSets, TrainingTasks, exam_sets, open_tasks, problem_sets, trust_filter
 from rtl_agent.training.teachers import open_elsewhere, open_teachers
 
 log = logging.getLogger("rtl_agent.training")
@@ -166,11 +167,18 @@ async def _train_until_signal(config: Config, console: Console | None) -> TrainR
     return await train_async(config, console=console, stop=Stop(on_signals=True))
 
 
+async def _check_executor(config: Config, sets: ProblemSets) -> None:
+    executor, seconds = config.grading.executor, config.episode.timeout_seconds
+    async with Grader(executor=executor, timeout_seconds=seconds) as grader:
+        await grader.tools([*sets.train, *(one for problems in sets.tests.values() for one in problems)])
+
+
 async def _train(config: Config, path: Path, console: Console, stop: Stop) -> TrainResult:
     if config.model.backend == EMBEDDED:
         check_embedded_models(config)  # before the renderer is guessed from a name that may be mistyped
     renderer = config.model.renderer_name or default_renderer(config.student)
-    of_tools = [text] if (text := find_toolchain().warning()) else []
+    is_local = config.grading.executor == LOCAL
+    of_tools = [text] if is_local and (text := find_toolchain().warning()) else []
     for text in (*warnings(config), *warnings_for(config.student, renderer, config.episode.max_tokens), *of_tools):
         console.print(f"warning: {text}", style="yellow", highlight=False, markup=False, soft_wrap=True)
     sets, for_exam = problem_sets(config), exam_sets(config)
@@ -182,6 +190,8 @@ async def _train(config: Config, path: Path, console: Console, stop: Stop) -> Tr
             connection = stack.enter_context(connect(config.model.backend))
             context = await context_length(connection, config)
         say = _sayer(console)
+        if not is_local:
+            await _check_executor(config, sets)
         elsewhere = await open_elsewhere(config, stack, say)
         await check_teachers(config, elsewhere.teachers, say)
         begun = stack.enter_context(_run_of(config, path))
@@ -196,6 +206,7 @@ async def _train(config: Config, path: Path, console: Console, stop: Stop) -> Tr
                 weights=config.grading.weights(),
                 jobs=config.grading.jobs or None,
                 timeout_seconds=config.episode.timeout_seconds,
+                executor=config.grading.executor,
                 cache=cache,
                 extraction=Extraction(config.episode.extraction),
             )

@@ -91,14 +91,14 @@ async def test_a_job_sent_again_by_its_id_is_judged_once_and_counted_once() -> N
         }
         address = f"{url}/jobs/{uuid4().hex}"
 
-        async def put() -> Grade:
-            async with http.put(address, json=body) as response:
+        async def post() -> Grade:
+            async with http.post(address, json=body) as response:
                 return Grade.from_json(await response.json())
 
-        grades = [*await asyncio.gather(put(), put()), await put()]
+        grades = [*await asyncio.gather(post(), post()), await post()]
         async with http.get(f"{url}/metrics") as response:
             lines = (await response.text()).splitlines()
-        async with http.put(f"{url}/jobs/{uuid4().hex}", json={**body, "tools": "0" * 64}) as response:
+        async with http.post(f"{url}/jobs/{uuid4().hex}", json={**body, "tools": "0" * 64}) as response:
             changed = (response.status, (await response.json())["code"])
     assert grades == [grades[0]] * 3
     assert 'rtl_agent_grades_judged_total{outcome="failed"} 1.0' in lines
