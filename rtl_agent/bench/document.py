@@ -7,7 +7,7 @@ from pathlib import Path
 from rtl_agent.bench.report import Table
 
 PLACE = Path("docs/benchmarks.md")
-SECTIONS = ("grader", "real", "throughput", "soak", "service", "backend", "large", "view")
+SECTIONS = ("grader", "real", "throughput", "soak", "service", "backend", "large", "overlap", "ahead", "view")
 TITLES = {
     "grader": "CPU for each grade",
     "real": "CPU over CVDP's development part",
@@ -16,6 +16,8 @@ TITLES = {
     "service": "A grade server under load",
     "backend": "Sampling and training on our own server",
     "large": "Models of other architectures and sizes",
+    "overlap": "Sampling ahead of training, on a server that only waits",
+    "ahead": "Sampling ahead of training, on the embedded server",
     "view": "Runs in the browser",
 }
 _HEAD = """\
@@ -73,6 +75,14 @@ The transformers engine: tokens a second on all cores, 8 sequences in two groups
 through the SDK, and the CPU of server and client both count. The other side is transformers' `generate` on a
 model without an adapter, a forward pass, and a training loop with PEFT on two sequences at a time, in the same type of
 numbers; it runs after the server has ended.""",
+    "overlap": """\
+Whole runs of `rtl-agent train rl`, 4 problems with 4 rollouts a step, against our own Tinker server over an engine that
+waits instead of computing: the SDK, the wire, snapshots and the order of training calls are real. The times are those
+of the second seed experiment: 44 s to sample, 1 s to grade, which the simulated sampler waits for as well, 31 s to
+train. Any number of answers are sampled side by side. [training.md](training.md#sampling-ahead) has the options.""",
+    "ahead": """\
+The same run of `rtl-agent train distill` (the small student, forward KL to the small teacher) on-policy and one step
+ahead, by turns. One server process samples on one thread and trains on another; grading has processes of its own.""",
     "view": """\
 `rtl-agent view` over runs made up for it, 32 rollouts in a step, asked over HTTP. Opening is what the command takes to
 serve more than with nothing to show, and then to send the table of all rollouts. Files were just written, so they are

@@ -45,6 +45,7 @@ from rtl_agent.grading import (
 )
 from rtl_agent.grading.executors import LOCAL
 from rtl_agent.problems import Selection, load_near_misses, load_problems
+from rtl_agent.sandbox import weakness_warning
 from rtl_agent.toolchain import fallback_warning
 
 _WRONG_EACH = 1
@@ -140,7 +141,8 @@ def grade(
         grades = asyncio.run(grade_all(todo, grader, only=asked, output=verbose))
     todo, grades = judged_part(todo, grades)
     write_waves(waves, todo, grades, timeout, jobs)
-    for warning in dict.fromkeys(fallback_warning(graded.tools) for graded in grades):
+    weaker = (weakness_warning(graded.tools) for graded in grades)
+    for warning in dict.fromkeys([*(fallback_warning(graded.tools) for graded in grades), *weaker]):
         if warning:
             console.say_warning(warning)
     if as_json:
