@@ -41,8 +41,15 @@ async def gather_or_cancel(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
+Spent = Callable[[int, int], None]  # is told the tokens of a prompt and of its answer
+
+
 def _untimed(kind: str) -> AbstractContextManager[None]:
     return nullcontext()
+
+
+def unmetered(prompt: int, answer: int) -> None:
+    """Where nobody asks what an answer costs."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +62,7 @@ class Policy:
     seed: int
     during: Callable[[str], AbstractContextManager[None]] = _untimed  # around "sample" and "grade", to time them
     entropy_topk: int = 0  # of the likeliest tokens at each position, to record the entropy; 0: not recorded
+    spent: Spent = unmetered
 
     def completer(self, problem_id: str, index: int) -> "SeededCompleter":
         """The same for the same seed, problem and number of the sample, whoever asks."""
@@ -106,6 +114,7 @@ class SeededCompleter(TokenCompleter):
                 topk_sample_logprobs=policy.entropy_topk,
             )
         sampled = answer.sequences[0]
+        policy.spent(model_input.length, len(sampled.tokens))
         tops = (sampled.topk_logprobs or ()) if policy.entropy_topk else ()
         entropy = [entropy_of(top) for top in tops if top]
         return SampledTokens(list(sampled.tokens), list(sampled.logprobs or ()), sampled.stop_reason, entropy)

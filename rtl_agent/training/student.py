@@ -2,7 +2,7 @@
 
 import asyncio
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,6 +34,7 @@ class Student:
     client: tinker.TrainingClient
     loss_fn: LossFn
     grad_clip_norm: float
+    spent: Callable[[int], None] = lambda tokens: None  # is told the tokens of each pass
 
     async def submit(self, batch: TrainingBatch, clock: Clock) -> Passes:
         """Queue a group's passes; gradients add up until `step`."""
@@ -47,6 +48,7 @@ class Student:
     async def _pass(self, data: Sequence[tinker.Datum], loss_fn: LossFnType, clock: Clock) -> asyncio.Task[Result]:
         """In the server's queue when this returns; the task waits for the result, and the clock with it."""
         queued = await self.client.forward_backward_async(list(data), loss_fn=loss_fn)
+        self.spent(sum(datum.model_input.length for datum in data))
 
         async def result() -> Result:
             with clock.during("train"):
