@@ -34,7 +34,7 @@ class BudgetConfig:
         at_least=0, resume=True,
     )  # fmt: skip
     prices: str = option(
-        "", "a TOML file with prices that go before the shipped ones (see docs/cost.md)", resume=True
+        "", "a TOML file with prices that go before the shipped ones (docs/recipes.md)", resume=True
     )  # fmt: skip
     hour_price: float = option(
         0.0, "dollars for each hour of the run, for servers that are paid by time", at_least=0, resume=True

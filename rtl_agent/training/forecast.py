@@ -139,7 +139,7 @@ def _notes(found: Forecast) -> Iterator[str]:
         yield f"Prices of {' and '.join(days)}, from {found.prices.source}. Storage is not counted."
     for model, price in priced.items():
         if price and price.retired:
-            yield f"{model} has not been offered there since {price.retired}: its last known price is shown."
+            yield f"{model} was gone from that list by {price.retired}: its last known price is shown."
     if not found.hours:
         yield "Hours: nothing is on record for this backend; a run with max_steps=2 tells."
     yield "These are estimates: only the provider's bill says what was paid."
