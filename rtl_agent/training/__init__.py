@@ -28,6 +28,7 @@ from rtl_agent.training.cost import BudgetConfig
 from rtl_agent.training.curriculum_options import CurriculumConfig
 from rtl_agent.training.errors import BackendGone, BadConfig, LossNotFinite, TrainingError
 from rtl_agent.training.interrupt import Interrupted, Stop
+from rtl_agent.training.overlap_options import OverlapConfig
 from rtl_agent.training.parse import configure
 from rtl_agent.training.presets import PRESETS
 
@@ -51,6 +52,7 @@ __all__ = [
     "ModelConfig",
     "ObjectiveConfig",
     "OptimConfig",
+    "OverlapConfig",
     "RunConfig",
     "Stop",
     "TrainResult",

@@ -18,6 +18,7 @@ from rtl_agent.prompts import system_names
 from rtl_agent.training.cost import BudgetConfig
 from rtl_agent.training.curriculum_options import CurriculumConfig, check_curriculum
 from rtl_agent.training.grading_options import GradingConfig
+from rtl_agent.training.overlap_options import OverlapConfig
 from rtl_agent.training.teacher_options import SELF, TeacherSpec, check_teachers, teacher_specs
 
 STUDENT, TEACHER = "rtl-agent/student", "rtl-agent/teacher"
@@ -270,6 +271,7 @@ class Config:
         episode: how a problem is asked, and how its answer is read and simulated.
         objective: what the student learns from.
         optim: a step, and how many of them.
+        overlap: sampling while the step before trains.
         grading: the reward, and how answers are graded.
         eval: evaluation on held-out problems, and the exam.
         budget: what the run may cost.
@@ -292,6 +294,7 @@ class Config:
     episode: EpisodeConfig = EpisodeConfig()
     objective: ObjectiveConfig = ObjectiveConfig()
     optim: OptimConfig = OptimConfig()
+    overlap: OverlapConfig = OverlapConfig()
     grading: GradingConfig = GradingConfig()
     eval: EvalConfig = EvalConfig()
     budget: BudgetConfig = BudgetConfig()
@@ -320,7 +323,7 @@ class Config:
     def __post_init__(self) -> None:
         for group in (self.data, self.curriculum, self.model, self.episode, self.objective, self.optim, self.grading):
             check_options(group)
-        for group in (self.eval, self.budget, self.run):
+        for group in (self.overlap, self.eval, self.budget, self.run):
             check_options(group)
         _check(self)
 

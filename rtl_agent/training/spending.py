@@ -23,6 +23,7 @@ from rtl_agent.training.teacher_options import SAME, TeacherSpec
 FILE = "spending.json"
 DOLLARS, PER_POINT = "cost/dollars", "cost/dollars_per_point"
 HELD_OUT = "test/env/all/pass_rate"
+WORDS = {"prefill": "read", "sample": "sampled", "train": "trained_on"}
 
 
 @dataclass
@@ -38,7 +39,6 @@ class Spending:
     _first_held_out: float | None = None
     _since: float = field(default_factory=time.monotonic)
     _cpu_since: float = field(default_factory=cpu_seconds)
-    _told: Tokens = Tokens()
 
     @staticmethod
     def of(config: Config, directory: Path) -> "Spending":
@@ -50,7 +50,6 @@ class Spending:
             found._first_held_out = kept.get("first_held_out_pass_rate")
             for row in kept["tokens"]:
                 found.tokens[row["model"], row["backend"]] = Tokens(**{kind: row[kind] for kind in KINDS})
-            found._told = found.total
         return found
 
     def count(self, model: str, backend: str, *, prefill: int = 0, sample: int = 0, train: int = 0) -> None:
@@ -97,9 +96,8 @@ class Spending:
         self.hours += (now - self._since) / 3600
         self.cpu_hours += max(0.0, cpu - self._cpu_since) / 3600
         self._since, self._cpu_since = now, cpu
-        total, told = self.total, self._told
-        self._told = total
-        found = {f"tokens/{kind}": float(getattr(total, kind) - getattr(told, kind)) for kind in KINDS}
+        total = self.total
+        found = {f"cost/tokens_{word}": float(getattr(total, kind)) for kind, word in WORDS.items()}
         found |= {"cost/tokens": float(total.total), "cost/hours": self.hours, "cost/cpu_hours": self.cpu_hours}
         if self.dollars is not None:
             found[DOLLARS] = self.dollars

@@ -85,7 +85,8 @@ def test_spending_goes_on_from_earlier_starts(tmp_path: Path) -> None:
     second = Spending.of(config, tmp_path)
     second.scored(None)(300)
     told = second.settle({"test/env/all/pass_rate": 0.75})
-    assert (told["tokens/prefill"], told["tokens/sample"], told["cost/tokens"]) == (300, 0, 2000)
+    assert (told["cost/tokens_read"], told["cost/tokens_sampled"], told["cost/tokens_trained_on"]) == (1300, 500, 200)
+    assert told["cost/tokens"] == 2000
     assert told["cost/dollars_per_point"] == pytest.approx(told["cost/dollars"] / 50)
     assert told["cost/hours"] >= first.hours
 
