@@ -53,8 +53,8 @@ def problems_of(name: str) -> list[Problem]:
         families = (*TRAINED, *HELD_OUT_WHOLE)
         return [one for family in families for one in load_problems(f"generated:{family},count={PER_FAMILY}")]
     found = [one for one in read_problems(cvdp_folder()) if one.needs is Needs.OPEN_TOOLS]
-    # Those with a right design first: of them everything can be known.
-    return sorted(found, key=lambda one: (one.reference is None, one.id))
+    # Those with a right design first: of them everything can be known. Then those that were never audited.
+    return sorted(found, key=lambda one: (one.reference is None, (AUDITS / name / f"{one.id}.json").exists(), one.id))
 
 
 def cvdp_folder() -> Path:
