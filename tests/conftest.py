@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,7 @@ from rtl_agent.grading import Grader, SimulationMode
 from rtl_agent.problems import NearMiss, Problem, load_near_misses, load_problems
 
 CVDP = "RTL_AGENT_CVDP"
+_ROOT = Path(__file__).parents[1]
 # Before torch is imported: workers with a thread for each core spend most of their time waiting for one another.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Hypothesis fails an example that takes 200 ms, which on a busy machine any may.
@@ -73,6 +74,15 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Commands keep grades: tests must neither find a user's nor leave any."""
     os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_stray_files() -> Iterator[None]:
+    """What tests start works elsewhere: nothing new is in the checkout's root afterwards, caches aside."""
+    before = set(_ROOT.iterdir())
+    yield
+    new = sorted(path.name for path in set(_ROOT.iterdir()) - before if not path.name.startswith("."))
+    assert not new, f"left in {_ROOT}: {', '.join(new)}"
 
 
 @pytest.fixture(scope="session")

@@ -7,14 +7,17 @@ from pathlib import Path
 from rtl_agent.bench.report import Table
 
 PLACE = Path("docs/benchmarks.md")
-SECTIONS = ("grader", "real", "throughput", "soak", "backend", "large", "view")
+SECTIONS = ("grader", "real", "throughput", "soak", "service", "backend", "large", "overlap", "ahead", "view")
 TITLES = {
     "grader": "CPU for each grade",
     "real": "CPU over CVDP's development part",
     "throughput": "Throughput, latency and memory",
     "soak": "Thousands of grades in a row",
+    "service": "A grade server under load",
     "backend": "Sampling and training on our own server",
     "large": "Models of other architectures and sizes",
+    "overlap": "Sampling ahead of training, on a server that only waits",
+    "ahead": "Sampling ahead of training, on the embedded server",
     "view": "Runs in the browser",
 }
 _HEAD = """\
@@ -55,6 +58,12 @@ divided by jobs; a page that several share counts once.""",
 The fast path, memory sampled every 100 grades while nothing runs. Each submission has an outcome that it must get.
 Left behind is what the process has more of than after its first few grades: processes, open files, cgroups, mounts,
 files in the directory for temporary files.""",
+    "service": """\
+`rtl-agent grade-server` on loopback, asked by clients of which each has connections of its own, through
+`HttpExecutor`. The submissions are those of the table above (its slow and hostile ones included), a tenth of them sent
+twice by different clients. In between the server is killed (SIGKILL) or stopped (SIGTERM) and started again on the same
+port. Lost is what has no grade, or an `error`; wrong what has another outcome than it must, or another text's grade;
+double what was judged although its grade was in the cache, by the servers' counters, each read just before its end.""",
     "backend": """\
 Tokens for each CPU second of one thread, 16 sequences in groups of 4, prompts of 120 tokens and answers of 200: sampled
 ones, and whole sequences where they are scored or trained on. Our side goes through the SDK, and the CPU of server and
@@ -66,6 +75,14 @@ The transformers engine: tokens a second on all cores, 8 sequences in two groups
 through the SDK, and the CPU of server and client both count. The other side is transformers' `generate` on a
 model without an adapter, a forward pass, and a training loop with PEFT on two sequences at a time, in the same type of
 numbers; it runs after the server has ended.""",
+    "overlap": """\
+Whole runs of `rtl-agent train rl`, 4 problems with 4 rollouts a step, against our own Tinker server over an engine that
+waits instead of computing: the SDK, the wire, snapshots and the order of training calls are real. The times are those
+of the second seed experiment: 44 s to sample, 1 s to grade, which the simulated sampler waits for as well, 31 s to
+train. Any number of answers are sampled side by side. [training.md](training.md#sampling-ahead) has the options.""",
+    "ahead": """\
+The same run of `rtl-agent train distill` (the small student, forward KL to the small teacher) on-policy and one step
+ahead, by turns. One server process samples on one thread and trains on another; grading has processes of its own.""",
     "view": """\
 `rtl-agent view` over runs made up for it, 32 rollouts in a step, asked over HTTP. Opening is what the command takes to
 serve more than with nothing to show, and then to send the table of all rollouts. Files were just written, so they are

@@ -19,6 +19,7 @@ from rtl_agent.bench.grader import (
 )
 from rtl_agent.bench.large_model import LEAST_LARGE, LONG, MOST_GB, LargeModel
 from rtl_agent.bench.parts import Part
+from rtl_agent.bench.service import Load
 from rtl_agent.bench.soak import FLAT_MIB, Soak
 from rtl_agent.bench.subjects import ARBITER, IN_WORDS
 from rtl_agent.bench.throughput import Throughput
@@ -205,6 +206,24 @@ def soak_table(soak: Soak) -> Table:
     ]
     words = (f"Flat is less than {FLAT_MIB:g} MiB for each 1,000 grades. As a whole: {_met(soak.good)}.",)
     return Table((f"{soak.grades:,} grades in a row", ""), rows, (*words, *soak.unexpected[:5]))
+
+
+def service_table(load: Load) -> Table:
+    outcomes = ", ".join(f"{count} {name}" for name, count in sorted(load.outcomes.items()))
+    rows = [
+        ("clients", f"{load.clients}; the server judges {load.jobs} at a time"),
+        ("outcomes", outcomes),
+        ("ends of the server in between", f"{load.kills} SIGKILL, {load.stops} SIGTERM"),
+        ("jobs that were sent again", str(load.lost_connections)),
+        ("answers of 429 and 503", f"{load.turned_away:,}"),
+        ("lost", str(load.lost)),
+        ("wrong", str(len(load.wrong))),
+        ("double", f"{load.double} ({load.distinct:,} different submissions, {load.kept:,} grades in the cache)"),
+        ("processes left behind", str(load.left)),
+        ("grades a second, restarts included", f"{load.grades / load.seconds:.1f}"),
+    ]
+    words = (f"Nothing lost, wrong, double or left behind: {_met(load.good)}.", *load.wrong[:5])
+    return Table((f"{load.grades:,} grades over HTTP", ""), rows, words)
 
 
 def _memory(first: float, last: float, slope: float) -> str:

@@ -13,7 +13,19 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from rtl_agent.bench import backend, document, grader, large_model, parts, real, soak, throughput, view
+from rtl_agent.bench import (
+    backend,
+    document,
+    grader,
+    large_model,
+    overlap,
+    parts,
+    real,
+    service,
+    soak,
+    throughput,
+    view,
+)
 from rtl_agent.bench.cold import BaselineFailed
 from rtl_agent.bench.meter import in_a_sentence, machine
 from rtl_agent.bench.report import (
@@ -23,6 +35,7 @@ from rtl_agent.bench.report import (
     large_table,
     parts_table,
     real_table,
+    service_table,
     soak_table,
     throughput_table,
 )
@@ -149,6 +162,34 @@ def soak_command(
         raise typer.Exit(console.SOME_FAILED)
 
 
+@app.command("service", short_help="A grade server under load.")
+def service_command(
+    grades: Annotated[int, typer.Option(min=20, help="How many to ask for.")] = 5000,
+    clients: Annotated[int, typer.Option(min=1, help="How many clients ask at once.")] = 50,
+    kills: Annotated[int, typer.Option(min=0, help="How often the server is killed or stopped in between.")] = 10,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", "-j", min=1, help="How many are judged at a time. [default: one per core]")
+    ] = None,
+    as_json: AsJson = False,
+    write: Write = False,
+) -> None:
+    """Many clients on loopback against a grade server that is killed again and again: lost, wrong and double grades."""
+    _check_place(write)
+    tools = find_toolchain()
+    before = machine(tools)
+    with console.progress_bar("grading", grades) as progress:
+
+        def graded(load: service.Load) -> None:
+            note = f"{load.kills + load.stops} ends, {load.lost_connections} sent again, {len(load.wrong)} wrong"
+            progress.update(progress.task_ids[0], completed=load.answered, note=note)
+
+        result = _run(service.run(grades, clients=clients, kills=kills, jobs=jobs, on_grade=graded))
+    data = {"before": before, "after": machine(tools), "result": result.to_json()}
+    _show("service", data, [service_table(result)], as_json, write)
+    if not result.good:
+        raise typer.Exit(console.SOME_FAILED)
+
+
 @app.command("backend", short_help="Sampling and training speed.")
 def backend_command(
     rounds: Annotated[int, typer.Option(min=1, help="How often both sides are run.")] = 3,
@@ -208,6 +249,48 @@ def view_command(
         results = view.measure(Path(made), rollouts, lambda: progress.advance(progress.task_ids[0]))
     data = {"before": before, "after": machine(tools), "results": [one.to_json() for one in results]}
     _show("view", data, [view.view_table(results)], as_json, write)
+
+
+EMBEDDED_WORDS = (
+    "preset=small generated_problems=800 batch_size=8 group_size=2 max_tokens=160 max_steps=40 learning_rate=1e-3 "
+    "kl_penalty_coef=0 reward_coef=0 eval_every=40 eval_problems=48 save_every=40 preflight_problems=0"
+)
+
+
+@app.command("overlap", short_help="Sampling ahead of training.")
+def overlap_command(
+    embedded: Annotated[
+        bool, typer.Option("--embedded", help="On the embedded server, which learns; else on one that only waits.")
+    ] = False,
+    scale: Annotated[float, typer.Option(min=1, help="How much faster than the simulated server time goes.")] = 10.0,
+    steps: Annotated[int, typer.Option(min=2, help="Steps of each run on the simulated server.")] = 8,
+    seeds: Annotated[int, typer.Option(min=1, help="Runs of each kind on the embedded server.")] = 3,
+    folder: Annotated[
+        Path | None, typer.Option(help="Where the runs are kept; the same command resumes. [default: temporary files]")
+    ] = None,
+    as_json: AsJson = False,
+    write: Write = False,
+) -> None:
+    """Steps an hour by how far a run samples ahead of training (max_steps_off_policy)."""
+    _check_place(write)
+    tools = find_toolchain()
+    before = machine(tools)
+    with tempfile.TemporaryDirectory(prefix="rtl-agent-bench-") as made:
+        place = folder or Path(made)
+        with console.progress_bar("runs", 2 * seeds if embedded else 7) as progress:
+            step = lambda: progress.advance(progress.task_ids[0])  # noqa: E731
+            try:
+                if embedded:
+                    found = overlap.measure_embedded(place, seeds, EMBEDDED_WORDS.split(), step)
+                    name, table = "ahead", overlap.embedded_table(found)
+                else:
+                    found = overlap.measure_remote(place, scale, steps, step)
+                    name, table = "overlap", overlap.remote_table(found, scale)
+            except overlap.RunFailed as error:
+                console.say_error(f"a run did not come to its end: {error}")
+                raise typer.Exit(console.OUR_FAULT) from error
+    data = {"before": before, "after": machine(tools), "results": [one.to_json() for one in found]}
+    _show(name, data, [table], as_json, write)
 
 
 def _run(measuring: Any) -> Any:

@@ -10,7 +10,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from rtl_agent.grading import Extraction
+from rtl_agent.grading.executors import EXECUTORS, GRADE_SERVER, is_address
 from rtl_agent.problems import BadRecord, Problem, Selection, Split, choose, load_problems
+from rtl_agent.registry import did_you_mean
 from rtl_agent.sandbox import choose_sandbox
 
 ALL_PASSED, SOME_FAILED, BAD_INPUT, OUR_FAULT = 0, 1, 2, 3
@@ -22,9 +24,10 @@ EXTRAS = {
         *("aiohttp", "gguf", "google", "httpx", "huggingface_hub", "matplotlib", "numpy", "orjson", "pydantic"),
         *("peft", "safetensors", "tinker", "tinker_cookbook", "tokenizers", "torch", "transformers"),
     ),
+    "service": ("aiohttp", "prometheus_client", "pydantic"),
     "ray": ("ray",),
     "docker": ("docker",),
-    "dev": ("docker", "playwright"),
+    "dev": ("docker", "playwright", "prometheus_client"),
 }
 
 out = Console(emoji=False)  # `a:b:c` is not an emoji
@@ -108,6 +111,24 @@ HowRead = Annotated[
 ]
 Timeout = Annotated[
     float, typer.Option("--timeout", metavar="SECONDS", min=1.0, help="How long each service of a harness may take.")
+]
+
+
+def _ensure_executor(name: str) -> str:
+    if not is_address(name) and name not in EXECUTORS:
+        near = did_you_mean(name, EXECUTORS)
+        raise typer.BadParameter(f"{name!r} is not {', '.join(EXECUTORS)} or {GRADE_SERVER} of a grade server{near}")
+    return name
+
+
+ExecutorName = Annotated[
+    str,
+    typer.Option(
+        "--executor",
+        metavar="NAME",
+        callback=_ensure_executor,
+        help=f"Where to grade: {', '.join(EXECUTORS)}, or {GRADE_SERVER} of a grade server.",
+    ),
 ]
 
 

@@ -12,10 +12,11 @@ from rtl_agent.cli.console import AsJson, SandboxName
 from rtl_agent.sandbox import (
     CheckResult,
     SandboxKind,
-    check_available,
     describe_cgroups,
     run_self_check,
     sandbox_kind,
+    sandbox_warning,
+    weaknesses,
 )
 from rtl_agent.sandbox.checks import CHECKS
 from rtl_agent.toolchain import Toolchain, ToolMissing, find_toolchain, forget_toolchain
@@ -52,7 +53,7 @@ def doctor(
     kind = sandbox_kind(sandbox)
     obstacles = kind.obstacles()
     checks = _run_checks(kind) if self_check and not obstacles else []
-    well = not obstacles and all(check.passed for check in checks) and not any(row.bad for row in rows)
+    well = not obstacles and all(check.well for check in checks) and not any(row.bad for row in rows)
     if as_json:
         _print_json(rows, kind.name, obstacles, checks, well)
     else:
@@ -82,10 +83,11 @@ def setup() -> None:
         console.say_warning(f"{shortfall}\nThe system's own is used instead.")
     # What only the system's package manager can install, and an ordinary user may not.
     missing = [f"{tool.name}: {tool.note}" for tool in find_toolchain().tools.values() if tool.path is None]
-    missing += [obstacle for obstacle in check_available() if "bwrap is not installed" not in obstacle]
+    obstacles = sandbox_kind().obstacles()
+    missing += [obstacle for obstacle in obstacles if "bwrap is not installed" not in obstacle]
     for what in missing:
         console.say_warning(what)
-    if any(tool.required and tool.path is None for tool in find_toolchain().tools.values()) or check_available():
+    if any(tool.required and tool.path is None for tool in find_toolchain().tools.values()) or obstacles:
         raise typer.Exit(console.SOME_FAILED)
     say("Everything that grading needs is installed. Try: rtl-agent grade bundled --id rtl_alu_0001 --reference")
 
@@ -139,10 +141,15 @@ def _print_lines(rows: list[_Row], sandbox: str, obstacles: list[str], checks: l
     _print_line(f"sandbox: {sandbox} {works}")
     for obstacle in obstacles:
         _print_line(f"  {escape(obstacle)}")
+    if warning := sandbox_warning(sandbox):
+        _print_line(f"[yellow]warning:[/] {escape(warning)}")
     _print_line(f"cgroups: {escape(describe_cgroups())}")
-    failed = [check for check in checks if not check.passed]
+    failed = [check for check in checks if not check.well]
     if checks:
-        _print_line(f"self-check: {len(checks) - len(failed)} of {len(checks)} passed")
+        _print_line(f"self-check: {sum(check.passed for check in checks)} of {len(checks)} passed")
+    for check in checks:
+        if check.impossible:
+            _print_line(escape(f"  {check.name}: impossible in this sandbox: {check.impossible}"))
     for check in failed:
         _print_line(escape(f"  {check.name}: {check.description}\n    {check.message}"))
     if warning := find_toolchain().warning():
@@ -174,8 +181,15 @@ def _print_json(rows: list[_Row], sandbox: str, obstacles: list[str], checks: li
                 }
                 for row in rows
             ],
-            "sandbox": {"kind": sandbox, "works": not obstacles, "obstacles": obstacles},
+            "sandbox": {
+                "kind": sandbox,
+                "works": not obstacles,
+                "obstacles": obstacles,
+                "weaker": list(weaknesses(sandbox_kind(sandbox))),
+            },
             "cgroups": describe_cgroups(),
-            "self_check": [{"name": c.name, "passed": c.passed, "message": c.message} for c in checks],
+            "self_check": [
+                {"name": c.name, "passed": c.passed, "message": c.message, "impossible": c.impossible} for c in checks
+            ],
         }
     )

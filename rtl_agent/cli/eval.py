@@ -47,6 +47,7 @@ from rtl_agent.cli.tables import Column, Table
 from rtl_agent.options import BadOption
 from rtl_agent.problems import BadRecord, Selection
 from rtl_agent.runs.evaluations import read_evaluation
+from rtl_agent.sandbox import sandbox_warning
 from rtl_agent.toolchain import find_toolchain
 
 if TYPE_CHECKING:
@@ -211,8 +212,9 @@ async def _evaluate(
     from rtl_agent.evaluation.evaluate import evaluate as run
     from rtl_agent.evaluation.samples import EvaluationSample, LostSample
 
-    if warning := find_toolchain().warning():
-        console.say_warning(warning)
+    for warning in (find_toolchain().warning(), sandbox_warning()):
+        if warning:
+            console.say_warning(warning)
     if chosen.left_out:
         console.say_warning(f"{len(chosen.left_out)} problems are left out, the first: {chosen.left_out[0]}")
     total = len(chosen.problems) * options.samples

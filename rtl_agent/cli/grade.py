@@ -13,6 +13,7 @@ from rtl_agent.cli.console import (
     AsJson,
     Categories,
     Difficulties,
+    ExecutorName,
     Families,
     Ids,
     Jobs,
@@ -42,9 +43,8 @@ from rtl_agent.grading import (
     parse_weights,
     submit,
 )
-from rtl_agent.grading.executors import EXECUTORS
 from rtl_agent.problems import Selection, load_near_misses, load_problems
-from rtl_agent.registry import did_you_mean
+from rtl_agent.sandbox import weakness_warning
 from rtl_agent.toolchain import fallback_warning
 
 _WRONG_EACH = 1
@@ -87,7 +87,7 @@ def grade(
         typer.Option(help="exact runs the harness as CVDP does, fast in warm simulators; auto: fast where possible."),
     ] = SimulationMode.AUTO,
     cache: Annotated[bool, typer.Option(help="Cache grades, so that the same text is not graded twice.")] = True,
-    executor: Annotated[str, typer.Option(metavar="NAME", help=f"Where to grade: {', '.join(EXECUTORS)}.")] = "local",
+    executor: ExecutorName = "local",
     sandbox: SandboxName = "",
     oss_sim_image: OssSimImage = "",
     only: Only = None,
@@ -121,9 +121,6 @@ def grade(
         weights = parse_weights(reward)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--reward") from error
-    if executor not in EXECUTORS:
-        near = did_you_mean(executor, EXECUTORS)
-        raise typer.BadParameter(f"{executor!r} is not one of {', '.join(EXECUTORS)}{near}", param_hint="--executor")
     if keep is not None:
         ensure_new(keep)
     asked = patterns(only)
@@ -143,7 +140,8 @@ def grade(
         grades = asyncio.run(grade_all(todo, grader, only=asked, output=verbose))
     todo, grades = judged_part(todo, grades)
     write_waves(waves, todo, grades, timeout, jobs)
-    for warning in dict.fromkeys(fallback_warning(graded.tools) for graded in grades):
+    weaker = (weakness_warning(graded.tools) for graded in grades)
+    for warning in dict.fromkeys([*(fallback_warning(graded.tools) for graded in grades), *weaker]):
         if warning:
             console.say_warning(warning)
     if as_json:

@@ -50,7 +50,9 @@ def print_grade(grade: Grade, files: Mapping[str, str] | None = None) -> None:
             if reason not in told:
                 _print_line(escape(reason))
     if grade.tools:
-        tools = ", ".join(f"{name} {version}" for name, version in grade.tools.items() if name != "fallback")
+        tools = ", ".join(
+            f"{name} {version}" for name, version in grade.tools.items() if name not in ("fallback", "sandbox")
+        )
         spent = f"{grade.timings.get('total', 0):.2f} s, {grade.timings.get('cpu', 0):.2f} s CPU"
         why = f" ({grade.path_reason})" if grade.path_reason else ""
         why += f", {grade.extraction} extraction" if grade.extraction else ""

@@ -16,6 +16,7 @@ from rtl_agent.cli import (
     eval,
     evals,
     grade,
+    grade_server,
     models,
     play,
     pretrain,
@@ -61,6 +62,7 @@ app.command("view", short_help="Look at runs, rollouts and tests in the browser.
 app.add_typer(models.app, name="models")
 app.command("pretrain")(pretrain.pretrain)
 app.command("serve", short_help="Serve a model over the Tinker and OpenAI APIs.")(serve.serve)
+app.command("grade-server", short_help="Grade over HTTP, for trainers on other machines.")(grade_server.grade_server)
 app.command("doctor", short_help="Show which tools were found, and whether the sandbox works.")(doctor.doctor)
 app.command("setup", short_help="Install the missing EDA tools, in the versions that CVDP uses.")(doctor.setup)
 app.add_typer(bench.app, name="bench")

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rtl_agent.cli import console
+from rtl_agent.web.rules import is_loopback, url_of
 
 if TYPE_CHECKING:
     from rtl_agent.backends.conformance import CheckResult
     from rtl_agent.backends.connect import Connection
     from rtl_agent.backends.engine.registry import EngineOptions
 
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 KEY_VARIABLE = "TINKER_API_KEY"
 
 
@@ -124,8 +124,8 @@ def _serve(
 
 
 def _say_ready(host: str, port: int, key: str, model: str, engine: str, state: Path) -> None:
-    url = f"http://{host}:{port}"
-    if host not in LOOPBACK:
+    url = url_of(host, port)
+    if not is_loopback(host):
         console.say_warning(
             f"{host} can be reached from other machines. Anyone with the key can read and write models here, and HTTP "
             "without TLS shows the key to everyone on the network in between."

@@ -45,6 +45,9 @@ def _untimed(kind: str) -> AbstractContextManager[None]:
     return nullcontext()
 
 
+def _unheard(tails: int) -> None: ...
+
+
 @dataclass(frozen=True)
 class Policy:
     """A model as it is sampled from: in one step of training, or in one evaluation."""
@@ -55,6 +58,8 @@ class Policy:
     seed: int
     during: Callable[[str], AbstractContextManager[None]] = _untimed  # around "sample" and "grade", to time them
     entropy_topk: int = 0  # of the likeliest tokens at each position, to record the entropy; 0: not recorded
+    tail_tokens: int = 0  # an episode is asked for in requests of at most so many tokens; 0: a turn in one
+    on_tail: Callable[[int], None] = _unheard  # an episode goes on after so many times `tail_tokens`
 
     def completer(self, problem_id: str, index: int) -> "SeededCompleter":
         """The same for the same seed, problem and number of the sample, whoever asks."""
@@ -85,30 +90,55 @@ class SeededCompleter(TokenCompleter):
     policy: Policy
     seed: int
     turn: int = 0
+    sampled: int = 0  # tokens of all turns
 
     async def __call__(
         self, model_input: tinker.ModelInput, stop: StopCondition, *, max_tokens: int | None = None
     ) -> SampledTokens:
         """The tokens as sampled, never decoded and encoded again."""
-        policy = self.policy
-        params = tinker.SamplingParams(
-            max_tokens=min(policy.max_tokens, max_tokens or policy.max_tokens),
-            temperature=policy.temperature,
-            stop=stop,
-            seed=seed_of(self.seed, self.turn),
-        )
+        budget = min(self.policy.max_tokens, max_tokens or self.policy.max_tokens)
+        seed = seed_of(self.seed, self.turn)
         self.turn += 1
+        said = SampledTokens([], [])
+        while True:
+            room = self._room(budget - len(said.tokens), stop)
+            prompt = tinker.ModelInput.from_ints([*model_input.to_ints(), *said.tokens]) if said.tokens else model_input
+            more = await self._sample(prompt, stop, room, seed_of(seed, len(said.tokens)) if said.tokens else seed)
+            said = SampledTokens(
+                said.tokens + more.tokens,
+                [*said.logprobs, *more.logprobs],
+                more.stop_reason,
+                said.entropy + more.entropy,
+            )
+            if more.stop_reason != "length" or len(more.tokens) < room or len(said.tokens) >= budget:
+                return said
+
+    def _room(self, budget: int, stop: StopCondition) -> int:
+        """How much to ask for at once. A text that stops might lie across two requests, so its turn is one."""
+        tail = self.policy.tail_tokens
+        if not tail:
+            return budget
+        if tails := self.sampled // tail:
+            self.policy.on_tail(tails)
+        return min(budget, tail - self.sampled % tail) if all(isinstance(one, int) for one in stop) else budget
+
+    async def _sample(
+        self, prompt: tinker.ModelInput, stop: StopCondition, max_tokens: int, seed: int
+    ) -> SampledTokens:
+        policy = self.policy
+        params = tinker.SamplingParams(max_tokens=max_tokens, temperature=policy.temperature, stop=stop, seed=seed)
         with policy.during("sample"):
             answer = await policy.client.sample_async(
-                prompt=model_input,
+                prompt=prompt,
                 num_samples=1,
                 sampling_params=params,
                 topk_sample_logprobs=policy.entropy_topk,
             )
-        sampled = answer.sequences[0]
-        tops = (sampled.topk_logprobs or ()) if policy.entropy_topk else ()
+        one = answer.sequences[0]
+        self.sampled += len(one.tokens)
+        tops = (one.topk_logprobs or ()) if policy.entropy_topk else ()
         entropy = [entropy_of(top) for top in tops if top]
-        return SampledTokens(list(sampled.tokens), list(sampled.logprobs or ()), sampled.stop_reason, entropy)
+        return SampledTokens(list(one.tokens), list(one.logprobs or ()), one.stop_reason, entropy)
 
 
 class TokenWatcher(Protocol):

@@ -43,6 +43,7 @@ class BoxWorker:
         self._sandbox, self._program = sandbox, program
         self._socket: socket.socket | None = None
         self._life: asyncio.Task[CommandResult] | None = None
+        self._opened = asyncio.Event()
 
     @property
     def alive(self) -> bool:
@@ -53,6 +54,12 @@ class BoxWorker:
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
         self._socket, self._life = ours, asyncio.create_task(self._live(theirs))
+        opened = asyncio.create_task(self._opened.wait())
+        # Not counted: a box may have to wait for its turn, and the first one of a sandbox can take long to make.
+        try:
+            await asyncio.wait((opened, self._life), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            opened.cancel()
         try:
             async with asyncio.timeout(START_SECONDS):
                 await self._receive()
@@ -90,6 +97,7 @@ class BoxWorker:
         try:
             async with self._sandbox.open(program.spec, pass_fds=handed_over) as box:
                 theirs.close()
+                self._opened.set()
                 for path, data in program.files.items():
                     await box.write(path, data)
                 limits = Limits(wall_seconds=LIFE_SECONDS, cpu_seconds=LIFE_SECONDS, keep_bytes=program.keep_bytes)

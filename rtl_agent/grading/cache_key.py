@@ -43,9 +43,19 @@ class GradeKeys:
     def _problem(self, problem: Problem) -> str:
         known, digest = self._problems.get(problem.id, (None, ""))
         if known is not problem:
-            digest = _hash(_what_reaches_a_box(problem))
+            digest = problem_key(problem)
             self._problems[problem.id] = (problem, digest)
         return digest
+
+
+def problem_key(problem: Problem) -> str:
+    """The same for two problems that judge any submission alike."""
+    return _hash(_what_reaches_a_box(problem))
+
+
+def tools_key(fingerprint: Mapping[str, str]) -> str:
+    """The same for two sets of tools, and versions of the grader, that judge alike."""
+    return _hash(fingerprint)
 
 
 def _what_reaches_a_box(problem: Problem) -> list[object]:

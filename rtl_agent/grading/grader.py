@@ -1,14 +1,14 @@
 """`Grader`: a problem and a submission -> `Grade`. asyncio in front, an executor behind, a cache between them."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Generic, TypeVar
 
 from rtl_agent.grading.cache import GradeCache
 from rtl_agent.grading.cache_key import GradeKeys
-from rtl_agent.grading.executors import EXECUTORS, Executor, ExecutorFault, GradeJob, LocalExecutor
+from rtl_agent.grading.executors import Executor, ExecutorFault, GradeJob, LocalExecutor, find_executor
 from rtl_agent.grading.extract import extract
 from rtl_agent.grading.grade import Grade, Outcome, Reward, Stage, StageName
 from rtl_agent.grading.job import error_grade, job_seed
@@ -100,8 +100,9 @@ class Grader:
         path: how designs are simulated: exactly as CVDP does, in warm simulators, or the faster one where possible.
         sandbox: where commands run; None for the one of this machine (`local` executor only).
         toolchain: the tools; None for those of this machine (`local` executor only).
-        executor: the name of an executor, or one that you made; yours may serve several graders and stays open after
-            this one. `timeout_seconds` and `path` must be those that it was made with: they are part of cache keys.
+        executor: the name of an executor, the address of a grade server (`http://HOST:PORT`), or one that you made;
+            yours may serve several graders and stays open after this one. `timeout_seconds` and `path` must be those
+            that it was made with: they are part of cache keys.
         cache: grades that were made before; None keeps nothing. It stays open after the grader.
         extraction: how files are read from a reply. Files that are handed in are taken as they are.
 
@@ -159,7 +160,7 @@ class Grader:
             return LocalExecutor(
                 jobs=jobs, timeout_seconds=timeout_seconds, path=path, sandbox=sandbox, toolchain=toolchain
             )
-        return EXECUTORS[name](jobs=jobs, timeout_seconds=timeout_seconds, path=path)
+        return find_executor(name)(jobs=jobs, timeout_seconds=timeout_seconds, path=path)
 
     async def __aenter__(self) -> "Grader":
         return self
@@ -223,6 +224,19 @@ class Grader:
             grade = await self._with_progress(job, grade, fingerprint)
         return self._finished(grade, submission)
 
+    async def run_job(self, job: GradeJob) -> Grade:
+        """The grade of a job that somebody else's grader made, its reward left empty: from whoever has it."""
+        if job.is_by_hand:
+            return await self._executor.run(job)
+        fingerprint = await self._executor.fingerprint(job.problem.harness.cocotb_version)
+        grade = await self._look_up(self._keys.key(job, fingerprint), job)
+        return replace(grade, stages=_with_notes(grade.stages, job.submission))
+
+    async def check(self, problems: Iterable[Problem]) -> None:
+        """ExecutorFault, with a sentence, where nobody can judge these: no server, no tools, a wrong key."""
+        for version in sorted({problem.harness.cocotb_version for problem in problems}):
+            await self._executor.fingerprint(version)
+
     async def _with_progress(self, job: GradeJob, grade: Grade, fingerprint: Mapping[str, str]) -> Grade:
         """How far a failed design came, against the reference's grade, which is looked up or made once."""
         problem, right = job.problem, None
@@ -256,10 +270,7 @@ class Grader:
     def _finished(self, grade: Grade, submission: Submission) -> Grade:
         """What differs between callers that share a grade: their weights, how the files were read, and what was refused
         beside them."""
-        stages = tuple(
-            replace(stage, notes=submission.refused) if stage.name is StageName.FORMAT else stage
-            for stage in grade.stages
-        )
+        stages = _with_notes(grade.stages, submission)
         earned = Reward({}, 0.0, 0.0) if grade.only else self._reward(grade, stages)
         return replace(grade, stages=stages, reward=earned, extraction=str(submission.extraction or ""))
 
@@ -272,3 +283,10 @@ class Grader:
         reasons = (reason, *submission.refused)
         read = str(submission.extraction or "")
         return Grade(problem.id, Outcome.INVALID, stages, reward=earned, reasons=reasons, extraction=read)
+
+
+def _with_notes(stages: tuple[Stage, ...], submission: Submission) -> tuple[Stage, ...]:
+    """What was refused beside the files: it differs between callers that share a grade."""
+    return tuple(
+        replace(stage, notes=submission.refused) if stage.name is StageName.FORMAT else stage for stage in stages
+    )

@@ -15,7 +15,7 @@ from rtl_agent.grading.submission import Submission
 from rtl_agent.grading.syntax import SyntaxReport
 from rtl_agent.grading.workspace import ensure_probe_unchanged
 from rtl_agent.problems import CocotbVersion, Harness, Problem
-from rtl_agent.sandbox import Sandbox
+from rtl_agent.sandbox import Sandbox, sandbox_note
 from rtl_agent.toolchain import Toolchain
 
 
@@ -72,7 +72,7 @@ class GradePipeline:
                 "total": time.perf_counter() - started,
                 "cpu": cpu,
             },
-            tools=self._toolchain.versions(problem.harness.cocotb_version),
+            tools={**self._toolchain.versions(problem.harness.cocotb_version), **sandbox_note(self._sandbox)},
             seed=job.seed,
             path=judged.path,
             path_reason=judged.why,

@@ -12,9 +12,11 @@ from rtl_agent.report.charts import Chart, charts_of
 from rtl_agent.report.episodes import digest, examples, problems_view
 from rtl_agent.report.exam import criteria_view, exam_view, read_criteria, read_exam
 from rtl_agent.report.headline import headline, tiles, title
+from rtl_agent.report.lanes import lanes_view
 from rtl_agent.report.markup import Child, Markup, join, table, tag
 from rtl_agent.report.side_by_side import before_and_after
 from rtl_agent.runs import RunRecord, flatten, read_run, write_whole
+from rtl_agent.runs.timeline import read_timeline
 
 # Should text ever get past the escaping, the browser still refuses scripts and addresses.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -57,6 +59,7 @@ def render(run: RunRecord, charts: Sequence[Chart]) -> str:
         headline(run, training),
         tiles(run),
         _curves(charts),
+        lanes_view(read_timeline(run.path)),
         exam_view(read_exam(run.path)),
         criteria_view(read_criteria(run.path)),
         before_and_after(against_references(compared(run))),

@@ -16,6 +16,7 @@ from rtl_agent.runs.files import RunError, cannot
 CONFIG, METRICS, CHECKPOINTS, LOGS = "config.json", "metrics.jsonl", "checkpoints.jsonl", "logs.log"
 CODE_DIFF, REPORT, LOCK, HELD_OUT, STARTS = "code.diff", "report.html", ".lock", "held_out.jsonl", "starts.jsonl"
 TRUST = "trust.json"
+TIMELINE = "timeline.jsonl"
 CURRICULUM_START, CURRICULUM = "curriculum.json", "curriculum.jsonl"
 ROLLOUTS, CHECKPOINT_FOLDER = "rollouts", "checkpoints"
 

@@ -46,7 +46,13 @@ class RunWriter:
         """What this config has other than the one that the run began with; empty for a new run."""
         self._lock = lock
         self._log_files: list[LogFile] = []
-        for name in (directory.METRICS, directory.CHECKPOINTS, directory.LOGS, directory.CURRICULUM):
+        for name in (
+            directory.METRICS,
+            directory.CHECKPOINTS,
+            directory.LOGS,
+            directory.CURRICULUM,
+            directory.TIMELINE,
+        ):
             cut_torn_line(path / name)
         for folder in (path, path / directory.ROLLOUTS):
             remove_unfinished(folder)
@@ -111,6 +117,7 @@ class RunWriter:
                     except OSError as error:
                         raise cannot("remove", path, error) from error
         self._keep(directory.CURRICULUM, lambda line: _step_of(line) < step)
+        self._keep(directory.TIMELINE, lambda line: _step_of(line) < step)
         self._keep(directory.METRICS, lambda line: _step_of(line) < step)
         self._last_step = max((_step_of(line) for line in read_lines(self.path / directory.METRICS)), default=-1)
 
@@ -154,6 +161,10 @@ class RunWriter:
     def log_curriculum(self, step: int, line: Mapping[str, Any]) -> None:
         """What the step's groups found: a resumed run draws by all lines before its first step."""
         append_line(self.path / directory.CURRICULUM, to_line({"step": step, **line}))
+
+    def log_timeline(self, step: int, line: Mapping[str, Any]) -> None:
+        """When each kind of work was in progress during the step. Nothing that is learned depends on it."""
+        append_line(self.path / directory.TIMELINE, to_line({"step": step, **line}))
 
     @property
     def curriculum_lines(self) -> list[dict[str, Any]]:

@@ -4,6 +4,7 @@ from rtl_agent.sandbox.available import check_available
 from rtl_agent.sandbox.bubblewrap import BubblewrapSandbox
 from rtl_agent.sandbox.cgroup import describe as describe_cgroups
 from rtl_agent.sandbox.checks import CHECKS, CheckResult, run_check, run_self_check
+from rtl_agent.sandbox.contained import ContainedSandbox
 from rtl_agent.sandbox.container import ContainerSandbox, DockerSandbox, PodmanSandbox
 from rtl_agent.sandbox.protocol import (
     MIB,
@@ -26,6 +27,11 @@ from rtl_agent.sandbox.registry import (
     make_sandbox,
     sandbox_kind,
     sandbox_name,
+    sandbox_note,
+    sandbox_warning,
+    takes_images,
+    weakness_warning,
+    weaknesses,
 )
 
 __all__ = [
@@ -38,6 +44,7 @@ __all__ = [
     "BubblewrapSandbox",
     "CheckResult",
     "CommandResult",
+    "ContainedSandbox",
     "ContainerSandbox",
     "DockerSandbox",
     "Ended",
@@ -57,4 +64,9 @@ __all__ = [
     "run_self_check",
     "sandbox_kind",
     "sandbox_name",
+    "sandbox_note",
+    "sandbox_warning",
+    "takes_images",
+    "weakness_warning",
+    "weaknesses",
 ]

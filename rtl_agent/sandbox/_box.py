@@ -31,9 +31,10 @@ class InitProcess(Protocol):
 class InitBox:
     """A box whose pid 1 is our own init, whoever started that."""
 
-    def __init__(self, process: InitProcess, spec: BoxSpec, fds: tuple[int, ...], limit_processes: bool) -> None:
+    def __init__(self, process: InitProcess, spec: BoxSpec, fds: tuple[int, ...], processes: int) -> None:
+        """`processes` of the box's uid at once, its init included where that has the same uid; 0: not limited."""
         self._process, self._spec, self._fds = process, spec, fds
-        self._processes = spec.processes if limit_processes else 0
+        self._processes = processes
         self._turn = asyncio.Lock()
         self._over = ""
 

@@ -51,10 +51,10 @@ module.main(sys.argv[1:])
 
 
 @functools.cache
-def compiled(python: Path) -> bytes:
+def compiled(python: Path, modules: tuple[str, ...] = MODULES) -> bytes:
     """Compiled outside the box: `python` is trusted, it runs the init."""
     folder = Path(_inside.__file__).parent
-    names = [part for name in MODULES for part in (f"{_inside.__name__}.{name}", str(folder / f"{name}.py"))]
+    names = [part for name in modules for part in (f"{_inside.__name__}.{name}", str(folder / f"{name}.py"))]
     try:
         made = subprocess.run(
             [python, "-I", "-S", "-c", COMPILE, *names], capture_output=True, check=True, timeout=60, env={}
@@ -112,6 +112,9 @@ class Channel:
                 raise ChannelClosed("the box closed the connection")
             view = view[count:]
         return bytes(data)
+
+    def shutdown(self) -> None:
+        self._sock.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         self._sock.close()

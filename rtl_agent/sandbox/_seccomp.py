@@ -80,11 +80,15 @@ MACHINES: Mapping[str, Machine] = {
 }
 
 
-def program(machine: str | None = None, *, ipc: bool = False, contained: bool = False) -> bytes | None:
+def program(
+    machine: str | None = None, *, ipc: bool = False, contained: bool = False, shared: bool = False
+) -> bytes | None:
     """None where the numbers of the system calls are not known here.
 
     `contained`: also without what an engine's own filter allows to a container that starts with CAP_SYS_ADMIN. A box
-    of bubblewrap does without namespaces by other means.
+    of bubblewrap does without namespaces by other means. `shared`: for a box that shares the container's namespaces of
+    pids, networks and IPC with others: no socket but a pair (an address may be abstract, or the network's), no System V
+    IPC whatever `ipc` says, and nobody schedules another process.
     """
     known = MACHINES.get(machine or platform.machine())
     if known is None:
@@ -97,25 +101,32 @@ def program(machine: str | None = None, *, ipc: bool = False, contained: bool = 
         code += _when_equal(number, [_step(RETURN, ERRNO | ENOSYS)])
     for number in known.refused:
         code += _when_equal(number, [_step(RETURN, ERRNO | EPERM)])
-    allowed = _when_equal(INIT_PID, [_step(RETURN, ERRNO | EPERM)]) if ipc else _unless_equal(MYSELF, ERRNO | EPERM)
+    others = ipc and not shared
+    allowed = _when_equal(INIT_PID, [_step(RETURN, ERRNO | EPERM)]) if others else _unless_equal(MYSELF, ERRNO | EPERM)
     for number in known.scheduling:
         code += _when_equal(number, [_argument(0), *allowed, _step(RETURN, ALLOW)])
     for number, process in ((known.setpriority, PRIO_PROCESS), (known.ioprio_set, IOPRIO_WHO_PROCESS)):
         one = [_argument(0), *_unless_equal(process, ERRNO | EPERM)]
         code += _when_equal(number, [*one, _argument(1), *allowed, _step(RETURN, ALLOW)])
-    families = SOCKETS if ipc else UNIX_SOCKETS
+    families = () if shared else SOCKETS if ipc else UNIX_SOCKETS
     sockets = [step for family in families for step in _when_equal(family, [_step(RETURN, ALLOW)])]
     code += _when_equal(known.socket, [_argument(0), *sockets, _step(RETURN, ERRNO | EAFNOSUPPORT)])
+    if shared or not ipc:
+        code += _no_ipc(known)
     if not ipc:
-        code += _nothing_that_stays(known)
+        code += _no_attributes(known)
     if contained:
         code += _no_administration(known)
     return b"".join([*code, _step(RETURN, ALLOW)])
 
 
-def _nothing_that_stays(known: Machine) -> list[bytes]:
+def _no_ipc(known: Machine) -> list[bytes]:
+    return [step for number in known.ipc for step in _when_equal(number, [_step(RETURN, ERRNO | ENOSYS)])]
+
+
+def _no_attributes(known: Machine) -> list[bytes]:
     """As on kernels that know none of it: programs ask for an attribute, and go on without."""
-    code = [step for number in known.ipc for step in _when_equal(number, [_step(RETURN, ERRNO | ENOSYS)])]
+    code: list[bytes] = []
     for number in (*known.setxattr, SETXATTRAT):
         code += _when_equal(number, [_step(RETURN, ERRNO | EOPNOTSUPP)])
     code += _when_equal(FILE_SETATTR, [_step(RETURN, ERRNO | ENOSYS)])

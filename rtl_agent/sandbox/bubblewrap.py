@@ -77,7 +77,7 @@ class BubblewrapSandbox:
             parts = _Parts()
             try:
                 process = await self._start(spec, pass_fds, parts)
-                box = InitBox(process, spec, tuple(pass_fds), self._limit_processes)
+                box = InitBox(process, spec, tuple(pass_fds), spec.processes + 1 if self._limit_processes else 0)
                 try:
                     yield box
                 finally:

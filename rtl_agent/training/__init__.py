@@ -27,6 +27,7 @@ from rtl_agent.training.config import (
 from rtl_agent.training.curriculum_options import CurriculumConfig
 from rtl_agent.training.errors import BackendGone, BadConfig, LossNotFinite, TrainingError
 from rtl_agent.training.interrupt import Interrupted, Stop
+from rtl_agent.training.overlap_options import OverlapConfig
 from rtl_agent.training.parse import configure
 from rtl_agent.training.presets import PRESETS
 
@@ -49,6 +50,7 @@ __all__ = [
     "ModelConfig",
     "ObjectiveConfig",
     "OptimConfig",
+    "OverlapConfig",
     "RunConfig",
     "Stop",
     "TrainResult",

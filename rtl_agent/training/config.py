@@ -17,6 +17,7 @@ from rtl_agent.grading.reward import RewardWeights, parse_weights
 from rtl_agent.options import BadOption, NamedOption, check_options, named_options, option
 from rtl_agent.prompts import system_names
 from rtl_agent.training.curriculum_options import CurriculumConfig, check_curriculum
+from rtl_agent.training.overlap_options import OverlapConfig
 from rtl_agent.training.teacher_options import SELF, TeacherSpec, check_teachers, teacher_specs
 
 STUDENT, TEACHER = "rtl-agent/student", "rtl-agent/teacher"
@@ -306,6 +307,7 @@ class Config:
         episode: how a problem is asked, and how its answer is read and simulated.
         objective: what the student learns from.
         optim: a step, and how many of them.
+        overlap: sampling while the step before trains.
         grading: the reward, and how answers are graded.
         eval: evaluation on held-out problems, and the exam.
         run: the run directory, checkpoints and trackers.
@@ -327,6 +329,7 @@ class Config:
     episode: EpisodeConfig = EpisodeConfig()
     objective: ObjectiveConfig = ObjectiveConfig()
     optim: OptimConfig = OptimConfig()
+    overlap: OverlapConfig = OverlapConfig()
     grading: GradingConfig = GradingConfig()
     eval: EvalConfig = EvalConfig()
     run: RunConfig = RunConfig()
@@ -354,6 +357,7 @@ class Config:
     def __post_init__(self) -> None:
         for group in (self.data, self.curriculum, self.model, self.episode, self.objective, self.optim, self.grading):
             check_options(group)
+        check_options(self.overlap)
         check_options(self.eval)
         check_options(self.run)
         _check(self)

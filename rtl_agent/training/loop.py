@@ -1,15 +1,15 @@
 """The loop: sample, grade, ask the teacher, learn. One step reads from top to bottom.
 
-A step's groups all start at once from one snapshot of the student. Each is graded and scored by the teacher as soon as
+A batch's groups all start at once from one snapshot of the student. Each is graded and scored by the teacher as soon as
 its tokens are there, while others still sample, and goes to the trainer in the order of the data set, whatever order
-they ended in: sums of floats depend on their order, and a run must repeat exactly. Left out: sampling a step ahead of
-the weights.
+they ended in: sums of floats depend on their order, and a run must repeat exactly. With max_steps_off_policy the next
+batches are played meanwhile (`ahead.py`).
 """
 
-import asyncio
-from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 import tinker
@@ -22,6 +22,8 @@ from rtl_agent.processes import cpu_seconds
 from rtl_agent.runs import Checkpoint, RunWriter
 from rtl_agent.teachers.scorer import ScoringError
 from rtl_agent.training.advisor import Advisor
+from rtl_agent.training.ahead import Ahead, Drawn, OnTail, Weights
+from rtl_agent.training.clock import Clock
 from rtl_agent.training.config import Config
 from rtl_agent.training.curriculum import Curriculum, Outcome, step_line
 from rtl_agent.training.errors import TrainingError
@@ -30,8 +32,8 @@ from rtl_agent.training.interrupt import Interrupted, Stop
 from rtl_agent.training.metrics import (
     ALIGNED,
     UNSCORED,
-    Clock,
     episode_metrics,
+    off_policy_metrics,
     policy_metrics,
     signal_metrics,
 )
@@ -68,6 +70,8 @@ class Loop:
     pass_rates: PassRates | None = None
     stop: Stop = field(default_factory=Stop)
     done: int = 0  # steps whose weights, metrics and rollouts are there
+    clock: Clock = field(default_factory=Clock)
+    _published: dict[int, str] = field(default_factory=dict)  # where the weights after so many steps are kept
     _committed: bool = False  # the step under way has asked its optimizer for something: it cannot be dropped
 
     async def train(self, first: int) -> None:
@@ -76,10 +80,12 @@ class Loop:
         Interrupted, after a checkpoint was saved, if a stop is requested meanwhile.
         """
         self.done = first
-        self.client = await self.student.snapshot()
+        self.weights = await self._weights_after(first)
+        await self._restore(first)
         self.stop.on_request = self._say_stop
         try:
-            await self._train(first)
+            async with aclosing(self.ahead):  # whatever fails, no episode goes on alone
+                await self._train(first)
         except Interrupted:
             await self._save_stopped()
             raise
@@ -91,9 +97,9 @@ class Loop:
     async def _train(self, first: int) -> None:
         if self.preflight and first == 0:
             self.display.doing("asking teacher and student")
-            await self._droppable(self.preflight.compare(self.client))
+            await self._droppable(self.preflight.compare(self.weights.client))
             self.display.doing("training")
-        await self._droppable(self._examine(BEFORE, self.client if first == 0 else None))
+        await self._droppable(self._examine(BEFORE, self.weights.client if first == 0 else None))
         if self.exam and first < self.total:
             self.exam.forget(AFTER)
         for step in range(first, self.total):
@@ -109,7 +115,7 @@ class Loop:
         if metrics := await self._droppable(self._evaluate(self.total)):
             self._log(self.total, metrics)
             self.display.step(self.total - 1, metrics)
-        await self._droppable(self._examine(AFTER, self.client))
+        await self._droppable(self._examine(AFTER, self.weights.client))
         if self.tested_teacher is not None:
             await self._droppable(self._examine(TEACHER, self.tested_teacher.client, self._teachers_tasks))
 
@@ -132,15 +138,9 @@ class Loop:
             self.display.note(fault)
 
     async def _step(self, step: int) -> dict[str, float]:
-        clock, cpu = Clock(), cpu_seconds()
-        policy = Policy(
-            self.client,
-            self.config.episode.max_tokens,
-            self.config.model.temperature,
-            seed_of(self.config.run.seed, step),
-            clock.during,
-            self.config.model.entropy_topk,
-        )
+        self.clock.begin()
+        cpu = cpu_seconds()
+        during = partial(self.clock.during, batch=step)
         rate = learning_rate(step, self.total, self.config.optim)
         before = self.tasks.counters()
         groups: list[Group] = []
@@ -150,13 +150,13 @@ class Loop:
         steps: list[Any] = []
         per_substep = -(-self.config.optim.batch_size // self.config.optim.num_substeps)
         seen = 0
-        async with aclosing(self._batches(step, policy)) as taught:  # whatever fails, no episode goes on alone
+        async with aclosing(self._batches(step)) as taught:
             async for group, batch in taught:
                 seen += 1
                 if group is not None:
                     groups.append(group)
                 if batch is not None:
-                    passes.append(await self.student.submit(batch, clock))
+                    passes.append(await self.student.submit(batch, during))
                     batches.append(batch)
                     waiting += 1
                 if waiting and seen % per_substep == 0:
@@ -166,16 +166,18 @@ class Loop:
         self._committed = True
         if waiting:
             steps.append(await self.student.step(rate))
-        with clock.during("train"):
+        with during("train"):
             trained, losses = await self.student.finish(passes)
             optim = [await one for one in steps]
-            self.client = await self.student.snapshot()
+            self.weights = await self._weights_after(step + 1)
+        self.ahead.settle(step + 1)
         self.run.log_rollouts(step, [record for group in groups for record in self._records(group, step)])
         metrics = {
             **episode_metrics(groups),
             **signal_metrics(groups, batches),
             **self._learn_difficulty(step, groups),
             **policy_metrics(batches, trained),
+            **off_policy_metrics(groups, batches, trained, self.config.overlap),
             **losses,
             **{f"optim/{name}": float(value) for one in optim for name, value in (one.metrics or {}).items()},
             **self.tasks.since(before),
@@ -186,7 +188,9 @@ class Loop:
         self._check_alignment(step, metrics)
         if self.config.objective.compute_post_kl and batches:
             metrics |= await self._post_kl(groups)
-        times = clock.metrics()
+        lap = self.clock.lap()
+        self.run.log_timeline(step, lap.line())
+        times = lap.metrics()
         tokens = metrics.get("env/all/total_ac_tokens", 0.0)
         return metrics | times | {"throughput/tokens_per_second": tokens / max(times["time/total"], 1e-9)}
 
@@ -218,37 +222,62 @@ class Loop:
                 "min_aligned"
             )
 
-    async def _batches(
-        self, step: int, policy: Policy
-    ) -> AsyncGenerator[tuple[Group | None, TrainingBatch | None], None]:
+    async def _batches(self, step: int) -> AsyncGenerator[tuple[Group | None, TrainingBatch | None], None]:
         """What the step's problems teach, in their order, with the group of rollouts that it came from."""
         if self.config.mode == "supervised":
             for problem in self.tasks.batch(step):
                 yield None, reference_batch(self.tasks.builder(problem, 1))
             return
-        async with aclosing(self._groups(step, policy)) as played:
+        self.ahead.start(step, self.weights)
+        async with aclosing(self.ahead.groups(step)) as played:
             async for group in played:
                 yield group, training_batch(group, self.objective) if self._teaches(group) else None
 
-    async def _groups(self, step: int, policy: Policy) -> AsyncGenerator[Group, None]:
-        """The step's groups in the order of the data set; all of them run meanwhile."""
-        problems = list(self.tasks.batch(step))
-        playing = [asyncio.create_task(self._group(problem, policy)) for problem in problems]
-        spare = iter(self.tasks.spare(step)) if self.config.objective.groups_without_signal == "resample" else iter(())
-        try:
-            while playing:
-                group = await playing.pop(0)
-                yield group
-                if not self._teaches(group) and (other := next(spare, None)) is not None:
-                    playing.append(asyncio.create_task(self._group(other, policy)))
-        finally:
-            for task in playing:
-                task.cancel()
-            await asyncio.gather(*playing, return_exceptions=True)
+    @cached_property
+    def ahead(self) -> Ahead:
+        return Ahead(self.config.overlap, self.total, self._draw, self._play, self._teaches)
 
-    async def _group(self, problem: Problem, policy: Policy) -> Group:
+    def _draw(self, batch: int) -> Drawn:
+        wanted = self.config.objective.groups_without_signal == "resample"
+        return Drawn(tuple(self.tasks.batch(batch)), tuple(self.tasks.spare(batch)) if wanted else ())
+
+    async def _play(self, problem: Problem, batch: int, weights: Weights, on_tail: OnTail) -> Group:
+        policy = Policy(
+            weights.client,
+            self.config.episode.max_tokens,
+            self.config.model.temperature,
+            seed_of(self.config.run.seed, batch),
+            partial(self.clock.during, batch=batch),
+            self.config.model.entropy_topk,
+            self.config.overlap.tail_tokens,
+            on_tail,
+        )
         builder = self.tasks.builder(problem, self.config.optim.group_size)
         return await play_group(builder, policy, self.advisor_of(problem))
+
+    async def _weights_after(self, steps: int) -> Weights:
+        """To sample from. Where batches are sampled ahead, a resumed run will want them too, so they have a name."""
+        if self.config.overlap.is_on_policy:
+            return Weights(steps, await self.student.snapshot())
+        client, self._published[steps] = await self.student.publish(f"{steps:06d}-ahead")
+        return Weights(steps, client, self._published[steps])
+
+    async def _restore(self, first: int) -> None:
+        """What was in flight at the checkpoint, sampled again by the weights that sampled it."""
+        checkpoint = self.run.last_checkpoint
+        state: Mapping[str, Any] = checkpoint.extra.get("ahead", {}) if checkpoint and first else {}
+        found: dict[int, Weights] = {}
+        for name, path in state.get("weights", {}).items():
+            try:
+                found[int(name)] = Weights(int(name), await self.student.published(path), path)
+            except tinker.TinkerError as error:
+                self.display.note(
+                    f"warning: the weights after step {name} cannot be found ({error}): what they had in flight is "
+                    f"sampled by those after step {first}, so this run will not repeat an unbroken one exactly"
+                )
+            else:
+                self._published[int(name)] = path
+        self.ahead.restore(state, found, self.weights, self.tasks.sampler.problems)
 
     def _records(self, group: Group, step: int) -> list[dict[str, Any]]:
         return records(group, step, self.objective if self._teaches(group) else None)
@@ -267,7 +296,7 @@ class Loop:
         if self.tested_teacher is not None and not self.run.has_rollouts("teacher"):
             tested = await self._test(self.tested_teacher.client, steps_done, "teacher", self._teachers_tasks)
             level = {f"teacher/{name}": value for name, value in tested.metrics.items()}
-        found = await self._test(self.client, steps_done, "eval")
+        found = await self._test(self.weights.client, steps_done, "eval")
         value = found.metrics.get("test/env/all/reward/total")
         if value is not None and (self.best is None or value >= self.best):  # of equals the one that learned more
             self.best = value
@@ -305,9 +334,11 @@ class Loop:
         """The line is written when the weights are there, so that what it names can be loaded."""
         state, sampler = await self.student.save(name)
         value = self.best if best else None
-        self.run.add_checkpoint(
-            Checkpoint(name, steps_done, state, sampler, best=best, value=value, extra={"best": self.best})
-        )
+        flying = self.ahead.state
+        extra = {"best": self.best, **({"ahead": flying} if flying else {})}
+        self.run.add_checkpoint(Checkpoint(name, steps_done, state, sampler, best=best, value=value, extra=extra))
+        for after in [one for one in self._published if one < steps_done and str(one) not in flying.get("weights", {})]:
+            await self.student.forget(self._published.pop(after))
 
     @staticmethod
     def _due(steps_done: int, every: int) -> bool:
@@ -315,7 +346,7 @@ class Loop:
 
     async def _post_kl(self, groups: Sequence[Group]) -> dict[str, float]:
         data = [datum for group in groups for rollout in group.rollouts for datum in rollout.data]
-        return {name: float(value) for name, value in (await compute_post_kl(data, self.client)).items()}
+        return {name: float(value) for name, value in (await compute_post_kl(data, self.weights.client)).items()}
 
 
 def first_step(run: RunWriter) -> tuple[int, Checkpoint | None]:

@@ -1,9 +1,6 @@
-"""A step's numbers, under the same names in every mode, and the clock that takes its times."""
+"""A step's numbers, under the same names in every mode."""
 
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +8,7 @@ from tinker_cookbook.rl.metric_util import compute_trajectory_metrics
 
 from rtl_agent.teachers import Alignment
 from rtl_agent.training.objective import Floats, TrainingBatch
+from rtl_agent.training.overlap_options import OverlapConfig
 from rtl_agent.training.rollouts import Group, metrics_by_group
 
 NO_SIGNAL, LOST, GROUPS_LOST = "groups/no_signal", "grading/errors", "groups/lost"
@@ -91,42 +89,37 @@ def policy_metrics(batches: Sequence[TrainingBatch], trained: Sequence[Floats]) 
     return found
 
 
+def off_policy_metrics(
+    groups: Sequence[Group], batches: Sequence[TrainingBatch], trained: Sequence[Floats], options: OverlapConfig
+) -> dict[str, float]:
+    """How old what was trained on is, and how far its weights have moved since; nothing of a run that is on-policy.
+
+    Ratios are of single tokens, p_trainer / p_sampler before the step. `ess` is the share of tokens that equally
+    weighted ones would need for the same variance: 1 while all ratios are equal.
+    """
+    if options.is_on_policy:
+        return {}
+    ages = [group.age for group in groups if group.rollouts]
+    found = {
+        "off_policy/late_groups": float(sum(age > options.max_steps_off_policy for age in ages)),
+        "off_policy/dropped_groups": float(sum(group.dropped for group in groups)),
+    }
+    if ages:
+        found |= {"off_policy/age_mean": float(np.mean(ages)), "off_policy/age_max": float(max(ages))}
+    masks = [one for batch in batches for one in batch.mask]
+    if trained and any(mask.any() for mask in masks):
+        sampled = [one for batch in batches for one in batch.sampled]
+        ratios = np.exp(np.clip(_on_actions(trained, masks) - _on_actions(sampled, masks), -50, 50))
+        found |= {
+            "off_policy/ratio_mean": float(ratios.mean()),
+            "off_policy/ratio_max": float(ratios.max()),
+            "off_policy/ratio_min": float(ratios.min()),
+            "off_policy/ess": float(ratios.sum() ** 2 / (len(ratios) * (ratios**2).sum())),
+            "off_policy/truncated": float((ratios > options.ratio_cap).mean()) if options.ratio_cap else 0.0,
+        }
+    return found
+
+
 def _on_actions(logprobs: Sequence[Floats], masks: Sequence[Floats]) -> NDArray[np.float64]:
     chosen = [one[mask > 0] for one, mask in zip(logprobs, masks, strict=True)]
     return np.concatenate(chosen).astype(np.float64)
-
-
-@dataclass
-class Clock:
-    """Intervals of each kind of work, much of it concurrent: a kind's time is the wall time in which any of it ran."""
-
-    _began: float = field(default_factory=time.monotonic)
-    _intervals: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
-
-    @contextmanager
-    def during(self, kind: str) -> Iterator[None]:
-        start = time.monotonic()
-        try:
-            yield
-        finally:
-            self._intervals.setdefault(kind, []).append((start, time.monotonic()))
-
-    def metrics(self) -> dict[str, float]:
-        """time/<kind> and time/total; time/overlap is what concurrency has saved."""
-        times = {kind: union_length(intervals) for kind, intervals in self._intervals.items()}
-        any_work = union_length([one for intervals in self._intervals.values() for one in intervals])
-        return {
-            **{f"time/{kind}": seconds for kind, seconds in times.items()},
-            "time/overlap": sum(times.values()) - any_work,
-            "time/total": time.monotonic() - self._began,
-        }
-
-
-def union_length(intervals: list[tuple[float, float]]) -> float:
-    """Seconds that are in at least one of these intervals."""
-    total, end = 0.0, float("-inf")
-    for start, stop in sorted(intervals):
-        if stop > end:
-            total += stop - max(start, end)
-            end = stop
-    return total

@@ -1,7 +1,7 @@
 """The student and its teacher on a backend: their names are checked before anything is made, then clients for them."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +30,7 @@ from rtl_agent.training.config import Config
 from rtl_agent.training.errors import BadConfig
 from rtl_agent.training.privileged import PrivilegedPrompt
 from rtl_agent.training.readers import OtherTokens, Privileged, Reader, Verbatim
-from rtl_agent.training.student import Student
+from rtl_agent.training.student import PolicyLoss, Student
 from rtl_agent.training.tasks import TrainingTasks
 from rtl_agent.training.teacher_options import SELF
 from rtl_agent.training.teachers import OpenTeacher, Teachers, check_known, check_own_models, on_the_students_server
@@ -87,7 +87,19 @@ async def open_student(connection: Connection, config: Config, checkpoint: Check
         client = await service.create_lora_training_client_async(
             given.student, rank=given.lora_rank, seed=config.run.seed, train_unembed=given.train_unembed
         )
-    return Student(client, config.objective.loss_fn, config.optim.grad_clip_norm)
+    return Student(client, PolicyLoss.of(config), config.optim.grad_clip_norm, _deleting(connection))
+
+
+def _deleting(connection: Connection) -> Callable[[str], Awaitable[None]]:
+    """Deletes a checkpoint by its path; the client for it is made when it is first needed."""
+    made: list[tinker.RestClient] = []
+
+    async def delete(path: str) -> None:
+        if not made:
+            made.append(tinker.RestClient(base_url=connection.base_url, api_key=connection.api_key))
+        await made[0].delete_checkpoint_from_tinker_path_async(path)
+
+    return delete
 
 
 def _start_weights(connection: Connection, config: Config) -> str:

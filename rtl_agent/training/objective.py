@@ -39,14 +39,17 @@ class Objective:
     kl_credit: str = "covering"  # how a chunk's KL is given to the tokens in it
     prefix_trust: float = 0.0  # how much less advice counts after tokens that the teacher would not have written
     one_pass: bool = False  # advantages become weights of the sampled tokens among the soft targets
+    weighs_ratios: bool = False  # or, where these tokens are of older weights, stand beside them with their logprobs
 
     @staticmethod
     def of(config: Config) -> "Objective":
-        """In one pass only where that is exact: while the trained weights are those that sampled."""
+        """In one pass as weights only where that is exact: while the trained weights are those that sampled."""
         given = config.objective
         if config.mode != "distill":
             return Objective(reward_coef=given.reward_coef)
-        exact = config.optim.num_substeps == 1 and given.loss_fn == "importance_sampling"
+        sampling = given.loss_fn == "importance_sampling"
+        exact = sampling and config.optim.num_substeps == 1 and config.overlap.is_on_policy
+        weighed = sampling and not config.overlap.is_on_policy
         return Objective(
             kl_penalty_coef=given.kl_penalty_coef,
             kl_discount_factor=given.kl_discount_factor,
@@ -55,7 +58,8 @@ class Objective:
             reward_coef=given.reward_coef,
             full_reward=config.grading.weights().total if given.reward_weighted else 0.0,
             prefix_trust=given.prefix_trust,
-            one_pass=given.one_pass and exact,
+            one_pass=given.one_pass and (exact or weighed),
+            weighs_ratios=given.one_pass and weighed,
         )
 
     @property
@@ -112,7 +116,7 @@ def training_batch(group: Group, objective: Objective) -> TrainingBatch:
                     alignment.add(one.alignment)
                 if objective.forward_kl_coef > 0 and one.top:
                     soft = soft_targets(datum, one, mask, objective.forward_kl_coef * weight)
-                    imitation.append(with_policy(soft, datum, advantages) if merged else soft)
+                    imitation.append(with_policy(soft, datum, advantages, objective.weighs_ratios) if merged else soft)
             if objective.has_policy and not merged:
                 policy.append(policy_datum(datum, advantages))
             sampled.append(logprobs)
@@ -175,24 +179,27 @@ def has_soft_targets(group: Group) -> bool:
     return all(advice.top for rollout in group.rollouts for advice in rollout.advice) and group.advised
 
 
-def with_policy(soft: tinker.Datum, datum: tinker.Datum, advantages: Floats) -> tinker.Datum:
+def with_policy(
+    soft: tinker.Datum, datum: tinker.Datum, advantages: Floats, weighs_ratios: bool = False
+) -> tinker.Datum:
     """The sampled token as one more target, weighted by its advantage.
 
     That is the gradient of importance sampling while the trained weights are those that sampled: the ratio is 1. A pass
-    over the same tokens with another loss would cost as much again.
+    over the same tokens with another loss would cost as much again. Where the ratio is not 1, only the server knows it:
+    it is given the advantages and the logprobs at sampling, which our own server takes beside the weights.
     """
     tokens = np.asarray(datum.loss_fn_inputs["target_tokens"].to_numpy(), np.int64)[:, None]
     others = np.asarray(soft.loss_fn_inputs["target_tokens"].to_numpy(), np.int64)
     weights = np.asarray(soft.loss_fn_inputs["weights"].to_numpy(), np.float32)
-    return tinker.Datum(
-        model_input=datum.model_input,
-        loss_fn_inputs={
-            "target_tokens": tinker.TensorData.from_numpy(np.concatenate([tokens, others], axis=1)),
-            "weights": tinker.TensorData.from_numpy(
-                np.concatenate([advantages.astype(np.float32)[:, None], weights], axis=1)
-            ),
-        },
-    )
+    first = np.zeros_like(advantages) if weighs_ratios else advantages
+    inputs = {
+        "target_tokens": tinker.TensorData.from_numpy(np.concatenate([tokens, others], axis=1)),
+        "weights": tinker.TensorData.from_numpy(np.concatenate([first.astype(np.float32)[:, None], weights], axis=1)),
+    }
+    if weighs_ratios:
+        inputs["logprobs"] = datum.loss_fn_inputs["logprobs"]
+        inputs["advantages"] = tinker.TensorData.from_numpy(advantages.astype(np.float32))
+    return tinker.Datum(model_input=datum.model_input, loss_fn_inputs=inputs)
 
 
 def policy_datum(datum: tinker.Datum, advantages: Floats) -> tinker.Datum:

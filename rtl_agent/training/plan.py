@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rtl_agent.options import NamedOption
-from rtl_agent.sandbox import DEFAULT_SANDBOX, sandbox_name
+from rtl_agent.sandbox import sandbox_name, takes_images
 from rtl_agent.training.config import MODES, Config, Mode, options_for
 from rtl_agent.training.parse import COMMAND_LINE, EARLIER_START, Choice
 from rtl_agent.training.presets import PRESETS
@@ -31,9 +31,10 @@ def warnings(config: Config) -> list[str]:
             "group_size=1: the reward has no effect, because it is compared with the mean of its own group; "
             "use 4 or more"
         )
-    if config.grading.oss_sim_image and sandbox_name(config.grading.sandbox) == DEFAULT_SANDBOX:
+    if config.grading.oss_sim_image and not takes_images(config.grading.sandbox):
         found.append(
-            "oss_sim_image has no effect: designs run in bubblewrap sandboxes, with this machine's simulators; "
+            f"oss_sim_image has no effect: designs run in {sandbox_name(config.grading.sandbox)} sandboxes, with this "
+            "machine's simulators; "
             "use sandbox=docker or sandbox=podman"
         )
     return found

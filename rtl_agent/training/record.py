@@ -14,6 +14,7 @@ from rtl_agent.training.objective import Objective, array, token_advantages
 from rtl_agent.training.rollouts import Group, Rollout
 
 T = TypeVar("T")
+DROPPED = "a group with an answer longer than tail_tokens, and stale_groups=drop"
 LIKELIEST = 5  # of the teacher's tokens at a place
 # Where the teacher would have written the very token and hardly another, there is nothing to look at: that is most
 # places, and with these a rollout of 4,000 tokens had 250 kB more.
@@ -27,6 +28,8 @@ def records(group: Group, step: int, objective: Objective | None = None) -> list
     mean = float(np.mean(group.rewards)) if group.rollouts else 0.0
     for number, rollout in enumerate(group.rollouts):
         record = {**rollout.episode.to_json(), "step": step, "rollout": number}
+        if group.age:
+            record["age"] = group.age
         sampled = rollout.episode.sampled_logprobs
         if rollout.advice and sampled:
             teacher = teacher_logprobs(rollout)
@@ -38,7 +41,7 @@ def records(group: Group, step: int, objective: Objective | None = None) -> list
         if objective is not None and sampled and objective.has_policy:
             record["advantages"] = _advantages(rollout, mean, objective)
         found.append(record)
-    for why in group.lost:
+    for why in (*group.lost, *((DROPPED,) if group.dropped else ())):
         problem = group.problem
         told = {"family": problem.family, "category": problem.category, "difficulty": problem.difficulty}
         found.append({"problem_id": problem.id, **told, "step": step, "lost": why})

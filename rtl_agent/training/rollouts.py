@@ -47,6 +47,8 @@ class Group:
     problem: Problem
     rollouts: tuple[Rollout, ...]
     lost: tuple[str, ...] = ()
+    age: int = 0  # steps between the weights that sampled it and those that it trains
+    dropped: bool = False  # it was late, and not waited for
 
     @property
     def rewards(self) -> tuple[float, ...]:

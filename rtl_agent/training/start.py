@@ -29,7 +29,7 @@ from rtl_agent.envs.tokenizers import NoTokenizer
 from rtl_agent.grading import Extraction, GradeCache, Grader, default_cache_path
 from rtl_agent.runs import RunError, RunRecord, RunWriter, read_run
 from rtl_agent.runs.directory import is_run
-from rtl_agent.sandbox import DEFAULT_SANDBOX, choose_sandbox, sandbox_name
+from rtl_agent.sandbox import choose_sandbox, sandbox_warning, takes_images
 from rtl_agent.teachers.patience import ServerGone
 from rtl_agent.teachers.scorer import ScoringError, Unreachable
 from rtl_agent.toolchain import find_toolchain
@@ -170,7 +170,7 @@ async def _train(config: Config, path: Path, console: Console, stop: Stop) -> Tr
     if config.model.backend == EMBEDDED:
         check_embedded_models(config)  # before the renderer is guessed from a name that may be mistyped
     renderer = config.model.renderer_name or default_renderer(config.student)
-    of_tools = [text] if (text := find_toolchain().warning()) else []
+    of_tools = [text for text in (find_toolchain().warning(), sandbox_warning(config.grading.sandbox)) if text]
     for text in (*warnings(config), *warnings_for(config.student, renderer, config.episode.max_tokens), *of_tools):
         console.print(f"warning: {text}", style="yellow", highlight=False, markup=False, soft_wrap=True)
     sets, for_exam = problem_sets(config), exam_sets(config)
@@ -189,8 +189,9 @@ async def _train(config: Config, path: Path, console: Console, stop: Stop) -> Tr
         _log_to(run, stack)
         run.write_code_diff()
         cache = stack.enter_context(GradeCache(default_cache_path()))
-        of_bubblewrap = sandbox_name(config.grading.sandbox) == DEFAULT_SANDBOX
-        choose_sandbox(config.grading.sandbox, "" if of_bubblewrap else config.grading.oss_sim_image)
+        choose_sandbox(
+            config.grading.sandbox, config.grading.oss_sim_image if takes_images(config.grading.sandbox) else ""
+        )
         grader = await stack.enter_async_context(
             Grader(
                 weights=config.grading.weights(),

@@ -2,7 +2,8 @@
 
 import asyncio
 import math
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,12 +11,14 @@ import numpy as np
 import tinker
 from tinker.types import LossFnType
 
-from rtl_agent.training.config import LossFn, OptimConfig
-from rtl_agent.training.errors import LossNotFinite
-from rtl_agent.training.metrics import Clock
-from rtl_agent.training.objective import Floats, TrainingBatch
+from rtl_agent.training.config import Config, OptimConfig
+from rtl_agent.training.errors import LossNotFinite, TrainingError
+from rtl_agent.training.objective import Floats, TrainingBatch, array
 
 Result = tinker.ForwardBackwardOutput
+During = Callable[[str], AbstractContextManager[None]]
+UNCAPPED = 1e9
+PUBLISHED_SECONDS = 30 * 24 * 3600  # a run that is resumed later than that samples its first batches by newer weights
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,33 @@ class Passes:
     policy: asyncio.Task[Result] | None = None
     imitation: asyncio.Task[Result] | None = None
     merged: bool = False
+    data: Sequence[tinker.Datum] = ()  # of a merged pass whose ratios the server weighs
+
+
+@dataclass(frozen=True)
+class PolicyLoss:
+    """By name, as the server computes it."""
+
+    name: LossFnType
+    settings: dict[str, float] | None = None
+
+    @property
+    def cap(self) -> float:
+        """Of a token's ratio."""
+        return (self.settings or {}).get("clip_high_threshold", UNCAPPED)
+
+    @staticmethod
+    def of(config: Config) -> "PolicyLoss":
+        """On tokens of older weights, importance sampling with its ratios truncated.
+
+        Its gradient is ratio * advantage * grad log p, and so is that of cispo, but for its cap. Ratios are of single
+        tokens against the weights that sampled them, whatever their age. Without a cap one token of a ratio of 50
+        weighs as much as a batch; ppo's clipping would take the gradient of such a token away.
+        """
+        cap = config.overlap.ratio_cap
+        if config.objective.loss_fn != "importance_sampling" or config.overlap.is_on_policy or not cap:
+            return PolicyLoss(config.objective.loss_fn)
+        return PolicyLoss("cispo", {"clip_low_threshold": 0.0, "clip_high_threshold": cap})
 
 
 @dataclass(frozen=True)
@@ -32,24 +62,28 @@ class Student:
     """Thin over tinker's training client: what is submitted in order is done in order."""
 
     client: tinker.TrainingClient
-    loss_fn: LossFn
+    loss: PolicyLoss
     grad_clip_norm: float
+    forget_path: Callable[[str], Awaitable[None]] | None = None
 
-    async def submit(self, batch: TrainingBatch, clock: Clock) -> Passes:
+    async def submit(self, batch: TrainingBatch, during: During) -> Passes:
         """Queue a group's passes; gradients add up until `step`."""
         policy = imitation = None
         if batch.policy:
-            policy = await self._pass(batch.policy, self.loss_fn, clock)
+            policy = await self._pass(batch.policy, self.loss, during)
         if batch.imitation:
-            imitation = await self._pass(batch.imitation, "cross_entropy", clock)
+            weighed = batch.merged and "advantages" in batch.imitation[0].loss_fn_inputs
+            settings = {"clip_high_threshold": self.loss.cap} if weighed else None
+            imitation = await self._pass(batch.imitation, PolicyLoss("cross_entropy", settings), during)
+            return Passes(policy, imitation, batch.merged, batch.imitation if weighed else ())
         return Passes(policy, imitation, batch.merged)
 
-    async def _pass(self, data: Sequence[tinker.Datum], loss_fn: LossFnType, clock: Clock) -> asyncio.Task[Result]:
+    async def _pass(self, data: Sequence[tinker.Datum], loss: PolicyLoss, during: During) -> asyncio.Task[Result]:
         """In the server's queue when this returns; the task waits for the result, and the clock with it."""
-        queued = await self.client.forward_backward_async(list(data), loss_fn=loss_fn)
+        queued = await self.client.forward_backward_async(list(data), loss_fn=loss.name, loss_fn_config=loss.settings)
 
         async def result() -> Result:
-            with clock.during("train"):
+            with during("train"):
                 done: Result = await queued
                 return done
 
@@ -74,6 +108,7 @@ class Student:
             if one.imitation is not None:
                 done = await one.imitation
                 losses["loss/imitation"] += finite(done, "imitation")
+                ensure_weighed(done, one.data, self.loss.cap)
                 if one.merged:  # the first target is the sampled token
                     found = (np.asarray(out["logprobs"].to_numpy(), np.float32) for out in done.loss_fn_outputs)
                     logprobs += [targets[:, 0] for targets in found]
@@ -83,11 +118,46 @@ class Student:
         """The weights as they are now, to sample from."""
         return await self.client.save_weights_and_get_sampling_client_async()
 
+    async def publish(self, name: str) -> tuple[tinker.SamplingClient, str]:
+        """The same under a name: a later process can sample from them too. Their path is the second part."""
+        saved = await self.client.save_weights_for_sampler_async(name, ttl_seconds=PUBLISHED_SECONDS)
+        path = (await saved).path
+        return await self.published(path), path
+
+    async def published(self, path: str) -> tinker.SamplingClient:
+        return await self.client.create_sampling_client_async(path)
+
+    async def forget(self, path: str) -> None:
+        """Weights that nobody will ask for again. A server that cannot delete keeps them until their time is over."""
+        if self.forget_path is not None:
+            with suppress(tinker.TinkerError):
+                await self.forget_path(path)
+
     async def save(self, name: str) -> tuple[str, str]:
         """Paths of the whole state and of weights to sample from."""
         state = await self.client.save_state_async(name, overwrite=True)
         sampler = await self.client.save_weights_for_sampler_async(name)
         return (await state).path, (await sampler).path
+
+
+def ensure_weighed(done: Result, data: Sequence[tinker.Datum], cap: float) -> None:
+    """TrainingError if a server has passed over the advantages beside the soft targets: its loss is without them."""
+    imitation = policy = 0.0
+    for out, datum in zip(done.loss_fn_outputs, data, strict=False):
+        logprobs = np.asarray(out["logprobs"].to_numpy(), np.float64)
+        weights = np.asarray(datum.loss_fn_inputs["weights"].to_numpy(), np.float64)
+        advantages, then = array(datum, "advantages"), array(datum, "logprobs")
+        imitation -= float((np.where(weights != 0, logprobs, 0.0) * weights).sum())
+        now = np.where(advantages != 0, logprobs[:, 0], 0.0)
+        ratios = np.minimum(np.exp(np.minimum(now - then, 50.0)), cap)
+        policy -= float((ratios * advantages * now).sum())
+    found = float(done.metrics.get("loss:sum", 0.0))
+    told = abs(policy) > 1e-3 * (1.0 + abs(found))
+    if told and abs(found - imitation) < abs(found - imitation - policy):
+        raise TrainingError(
+            "this server takes no advantages beside soft targets, as one_pass with max_steps_off_policy needs it: set "
+            "one_pass=false"
+        )
 
 
 def finite(done: Result, name: str) -> float:

@@ -1,8 +1,6 @@
 """The web server behind the page: reads only, answers only whom it knows, and lets the browser run only our script."""
 
 import gzip
-import hmac
-import ipaddress
 import re
 import secrets
 import select
@@ -23,6 +21,7 @@ from rtl_agent.toolchain import ToolMissing
 from rtl_agent.view.data import Library, NotThere, as_json
 from rtl_agent.view.waves import WaveService
 from rtl_agent.waves.simulate import NoWaves
+from rtl_agent.web.rules import is_loopback, own_names, same_key, url_of
 
 STATIC = {"index.html": "text/html", "app.js": "text/javascript", "app.css": "text/css"}
 WAVES = re.compile(r"runs/(?P<run>[^/]+)/rollouts/(?P<row>[0-9]{1,9})/waves(?P<file>/file)?")
@@ -45,13 +44,6 @@ WORTH_PACKING = 1 << 14  # bytes; the browser may be at the other end of a tunne
 BUSY = b"HTTP/1.0 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n"
 
 
-def is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
 class Viewer(ThreadingHTTPServer):
     """Listens as soon as it is made. On an address that others can reach, `token` must come with the first request."""
 
@@ -71,8 +63,7 @@ class Viewer(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        name = f"[{self.host}]" if ":" in self.host else self.host
-        address = f"http://{name}:{self.server_address[1]}/"
+        address = f"{url_of(self.host, self.server_address[1])}/"
         return f"{address}?token={self.token}" if self.token else address
 
     def server_bind(self) -> None:
@@ -216,8 +207,7 @@ class _Handler(BaseHTTPRequestHandler):
         host, origin = self.headers.get("Host", ""), self.headers.get("Origin")
         if self.server.token:  # reached by any name, and guarded by the token
             return origin in (None, f"http://{host}")
-        names = {"localhost", "127.0.0.1", "[::1]", self.server.host, f"[{self.server.host}]"}
-        return host in {f"{name}:{port}" for name in names} and origin in (None, f"http://{host}")
+        return host in own_names(self.server.host, port) and origin in (None, f"http://{host}")
 
     @property
     def _cookie(self) -> str:
@@ -232,7 +222,7 @@ class _Handler(BaseHTTPRequestHandler):
         except CookieError:
             cookie = None
         given = query.get("token") or (cookie.value if cookie else "")
-        return hmac.compare_digest(given.encode(errors="replace"), self.server.token.encode())
+        return same_key(given, self.server.token)
 
     def _error(self, status: int, sentence: str, more: dict[str, str] | None = None) -> None:
         self._send(status, as_json({"error": sentence}), "application/json", more)

@@ -18,7 +18,7 @@ from rtl_agent.grading.cache_key import grading_version
 from rtl_agent.grading.job import job_seed
 from rtl_agent.problems import Problem
 from rtl_agent.runs.episode import Episode
-from rtl_agent.sandbox import Sandbox, SandboxError, make_sandbox
+from rtl_agent.sandbox import Sandbox, SandboxError, make_sandbox, weakness_warning
 from rtl_agent.toolchain import Toolchain, ToolMissing, fallback_warning, find_toolchain
 from rtl_agent.waves.job import CANDIDATE, REFERENCE, WAVES, WavesJob, chosen_test, make_waves
 from rtl_agent.waves.simulate import NoWaves, WaveSimulator
@@ -174,7 +174,7 @@ def _unlike(problem: Problem, submission: Submission, grade: Grade, toolchain: T
     tools = toolchain.versions(problem.harness.cocotb_version)
     if changed := [tool for tool, version in grade.tools.items() if tools.get(tool) != version]:
         notes.append(f"other versions than for the grade: {', '.join(sorted(changed))}"[:200])
-    return [*notes, *(warning for warning in [fallback_warning(tools)] if warning)]
+    return [*notes, *(warning for warning in [fallback_warning(tools), weakness_warning(tools)] if warning)]
 
 
 def _read(folder: Path) -> dict[str, dict[str, Any]]:

@@ -19,10 +19,10 @@ from rtl_agent.backends.engine.contract import (
     ScoreRequest,
 )
 from rtl_agent.backends.server.checkpoint_store import Address, CheckpointStore, StoredRun, parse
-from rtl_agent.backends.server.errors import RequestError
 from rtl_agent.backends.server.futures import KEPT_AFTER_RETRIEVAL, KEPT_UNASKED, Payload, RequestFutures, json_payload
 from rtl_agent.backends.server.sessions import SamplingSession, SamplingSessions
 from rtl_agent.backends.server.training_run import TrainingQueue
+from rtl_agent.web.errors import RequestError
 
 RECORD = StoredRun("run", "model", Lora(4), None, "2026-01-01T00:00:00+00:00")
 WHERE = Address("run", "weights", "a")

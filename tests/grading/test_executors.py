@@ -1,17 +1,19 @@
-"""What every executor must do, on boxes of this process and on a Ray cluster of two nodes; and what each does alone."""
+"""What every executor must do, on boxes of this process, on a grade server and on a Ray cluster of two nodes; and what
+each does alone. More of the grade server's is in tests/service."""
 
 import asyncio
 import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, suppress
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from rtl_agent.grading import Grade, Grader, Outcome, Reward, SimulationMode, submit
-from rtl_agent.grading.executors import Executor, ExecutorFault, GradeJob, LocalExecutor, RayExecutor
+from rtl_agent.grading.executors import Executor, ExecutorFault, GradeJob, HttpExecutor, LocalExecutor, RayExecutor
 from rtl_agent.grading.executors.checks import check_executor
 from rtl_agent.grading.grader import GraderStats
 from rtl_agent.problems import CocotbVersion, Problem, Service
@@ -19,6 +21,7 @@ from rtl_agent.sandbox import Box, BoxSpec, BubblewrapSandbox, SandboxError
 from tests.grading.processes import ancestors, cgroups, command_name, descendants, named, open_files
 from tests.grading.ray_cluster import TwoNodes, two_nodes
 from tests.grading.test_grader import ENV, INVERTER, WIRE, plain, problem_with
+from tests.service.served import KEY, serving
 
 HUNG = INVERTER.replace("assign", "initial forever #0 ;\n  assign")
 BROKEN = "module dut(input a, output y);\n  oops\nendmodule\n"
@@ -31,10 +34,15 @@ def cluster() -> Iterator[TwoNodes]:
         yield nodes
 
 
-@pytest.fixture(params=["local", pytest.param("ray", marks=pytest.mark.slow)])
+@pytest.fixture(params=["local", "http", pytest.param("ray", marks=pytest.mark.slow)])
 def make(request: pytest.FixtureRequest) -> Make:
     """Makes an executor that runs two jobs at a time."""
     nodes: TwoNodes | None = request.getfixturevalue("cluster") if request.param == "ray" else None
+
+    @asynccontextmanager
+    async def on_a_server(**options: Any) -> AsyncIterator[Executor]:
+        async with serving(accepts_problems=True) as url, aclosing(HttpExecutor(url, key=KEY, **options)) as executor:
+            yield executor
 
     @asynccontextmanager
     async def made(**options: object) -> AsyncIterator[Executor]:
@@ -44,7 +52,7 @@ def make(request: pytest.FixtureRequest) -> Make:
         finally:
             await executor.aclose()
 
-    return made
+    return on_a_server if request.param == "http" else made
 
 
 def job(text: str, problem: Problem | None = None, number: int = 0) -> GradeJob:

@@ -29,7 +29,10 @@ def engine(name: str) -> Iterator[Mapping[str, str]]:
     argv, env = (_dockerd if name == "docker" else _podman)(place, socket)
     log = place / "log"
     with log.open("wb") as output:
-        daemon = subprocess.Popen(argv, stdout=output, stderr=output, env={**os.environ, **env}, start_new_session=True)
+        # Not where the tests run: conmon leaves a file `oom` in the directory in which its daemon was started.
+        daemon = subprocess.Popen(
+            argv, stdout=output, stderr=output, env={**os.environ, **env}, start_new_session=True, cwd=place
+        )
     try:
         _wait_for(socket, daemon, log)
         yield {"DOCKER_HOST" if name == "docker" else "CONTAINER_HOST": f"unix://{socket}"}

@@ -3,8 +3,8 @@
 import pytest
 
 from rtl_agent.envs.rollout import seed_of
+from rtl_agent.training.clock import Clock, union_length
 from rtl_agent.training.config import OptimConfig, Schedule
-from rtl_agent.training.metrics import Clock, union_length
 from rtl_agent.training.student import learning_rate
 
 
@@ -17,11 +17,27 @@ def test_a_clock_tells_every_kind_and_what_overlapped() -> None:
     clock = Clock()
     with clock.during("sample"), clock.during("grade"):
         pass
-    found = clock.metrics()
+    found = clock.lap().metrics()
     assert {"time/sample", "time/grade", "time/overlap", "time/total"} <= found.keys()
     # The one lies wholly in the other, so all of its time was saved.
     assert found["time/overlap"] == pytest.approx(found["time/grade"])
     assert found["time/total"] >= found["time/sample"] >= found["time/grade"]
+    assert found["time/idle/sample"] == pytest.approx(found["time/total"] - found["time/sample"])
+
+
+def test_work_for_a_later_step_counts_in_each_step_for_the_part_that_is_in_it() -> None:
+    clock = Clock()
+    with clock.during("sample", 1):
+        first = clock.lap()
+        clock.begin()
+        second = clock.lap()
+    clock.begin()
+    third = clock.lap()
+    assert first.metrics()["time/sample"] + second.metrics()["time/sample"] <= first.seconds + second.seconds
+    assert second.metrics()["time/idle/sample"] == pytest.approx(0.0, abs=1e-9)
+    assert third.metrics()["time/sample"] == 0
+    assert third.metrics()["time/idle/sample"] == third.seconds, "what a run has had once can stand idle"
+    assert [batch for batch, _, _ in second.line()["lanes"]["sample"]] == [1]
 
 
 def test_the_learning_rate_rises_then_falls() -> None:

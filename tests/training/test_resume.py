@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -17,8 +18,14 @@ UNEQUAL = ("time/", "throughput/", "grading/cache_hits", "grading/judged", "grad
 OPTIONS = ["batch_size=2", "group_size=2", "max_tokens=12", "eval_every=2", "save_every=1", "split_seed=0"]
 
 
-def train(gates: Path, path: Path, steps: int) -> subprocess.Popen[str]:
-    words = [f"cvdp_jsonl_path={gates}", f"log_path={path}", f"max_steps={steps}", *OPTIONS]
+AGENTIC = [
+    "env=agentic", "cvdp_jsonl_path=generated-workspaces", "model_name=rtl-agent/agent", "generated_problems=6",
+    "teacher_model=rtl-agent/agent", "max_turns=2", "max_tokens=48", "eval_every=0", "preflight_problems=0",
+]  # fmt: skip
+
+
+def train(gates: Path, path: Path, steps: int, more: Sequence[str] = ()) -> subprocess.Popen[str]:
+    words = [f"cvdp_jsonl_path={gates}", f"log_path={path}", f"max_steps={steps}", *OPTIONS, *more]
     return subprocess.Popen(
         [sys.executable, "-m", "rtl_agent.cli.main", "train", "distill", *words, "behavior_if_log_dir_exists=resume"],
         stdout=subprocess.DEVNULL,
@@ -28,8 +35,8 @@ def train(gates: Path, path: Path, steps: int) -> subprocess.Popen[str]:
     )
 
 
-def finish(gates: Path, path: Path, steps: int) -> None:
-    process = train(gates, path, steps)
+def finish(gates: Path, path: Path, steps: int, more: Sequence[str] = ()) -> None:
+    process = train(gates, path, steps, more)
     said = process.communicate(timeout=600)[1]
     assert process.returncode == 0, said
 
@@ -59,21 +66,33 @@ def wait_for_training(path: Path, process: subprocess.Popen[str]) -> None:
         time.sleep(0.05)
 
 
-def killed_and_finished(gates: Path, path: Path, steps: int, kills: int, moments: random.Random) -> None:
+def killed_and_finished(
+    gates: Path, path: Path, steps: int, kills: int, moments: random.Random, more: Sequence[str] = ()
+) -> None:
     for _ in range(kills):
-        process = train(gates, path, steps)
+        process = train(gates, path, steps, more)
         wait_for_training(path, process)
         time.sleep(moments.uniform(0.0, 14.0))  # starting a server takes most of it, a step one or two seconds
         process.send_signal(signal.SIGKILL)
         process.communicate()
-    finish(gates, path, steps)
+    finish(gates, path, steps, more)
 
 
 @pytest.mark.slow  # test_interrupt.py has a run that is killed once
-def test_kills_leave_no_trace(gates: Path, tmp_path: Path) -> None:
-    steps, kills = 10, 20
-    finish(gates, tmp_path / "unbroken", steps)
-    killed_and_finished(gates, tmp_path / "killed", steps, kills, random.Random(kills))
-    assert [line["step"] for line in metrics(tmp_path / "killed")] == list(range(steps + 1))
+@pytest.mark.parametrize(
+    ("steps", "kills", "more"),
+    [
+        pytest.param(10, 20, [], id="on-policy"),
+        pytest.param(8, 8, ["max_steps_off_policy=1", "tail_tokens=6"], id="one step ahead"),
+        pytest.param(8, 8, ["max_steps_off_policy=2", "save_every=3"], id="two steps ahead"),
+        pytest.param(5, 4, ["max_steps_off_policy=1", *AGENTIC], id="one step ahead, agentic"),
+        pytest.param(5, 4, ["max_steps_off_policy=2", "tail_tokens=24", *AGENTIC], id="two steps ahead, agentic"),
+    ],
+)
+def test_kills_leave_no_trace(gates: Path, tmp_path: Path, steps: int, kills: int, more: list[str]) -> None:
+    finish(gates, tmp_path / "unbroken", steps, more)
+    killed_and_finished(gates, tmp_path / "killed", steps, kills, random.Random(kills), more)
+    evaluations = 0 if "eval_every=0" in more else 1
+    assert [line["step"] for line in metrics(tmp_path / "killed")] == list(range(steps + evaluations))
     assert comparable(tmp_path / "killed") == comparable(tmp_path / "unbroken")
     assert weights(tmp_path / "killed", steps) == weights(tmp_path / "unbroken", steps)

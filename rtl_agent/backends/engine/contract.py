@@ -71,7 +71,8 @@ class Adam:
 class Example:
     """One sequence to train on. `tokens` are N inputs; every array in `inputs` has N rows.
 
-    cross_entropy: target_tokens (N,) or (N, K), weights of the same shape. The others: target_tokens, logprobs (of the
+    cross_entropy: target_tokens (N,) or (N, K), weights of the same shape; with logprobs and advantages of (N,) beside
+    them, the first target of each position is also trained on as by cispo. The others: target_tokens, logprobs (of the
     sampler), advantages, each (N,); a `mask` of (N,) may be there and is 1 where absent.
     """
 

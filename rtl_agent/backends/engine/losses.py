@@ -58,25 +58,36 @@ Config = Mapping[str, float]
 class Loss:
     """`compute`: logprobs of the targets, the other arrays, the settings -> loss by token, before the mask.
 
-    `factor`: the array whose zeros take a token's gradient away; None where there is none.
+    `factors`: a token where all of these arrays are 0 has no gradient; empty where every token has one. `optional`:
+    arrays of one value for each token that may be there.
     """
 
     compute: Callable[[Tensor, Arrays, Config], Tensor]
     arrays: tuple[str, ...]
     defaults: Config
-    factor: str | None = None
+    factors: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
 
     def live(self, arrays: Arrays) -> Tensor:
         """(positions,): where there is a gradient. The rest, prompts mostly, need no way back through the head."""
-        found = torch.ones(len(arrays[self.arrays[0]]), dtype=torch.bool, device=arrays[self.arrays[0]].device)
-        for name in (self.factor, "mask"):
-            if name is not None and name in arrays:
-                found &= (arrays[name] != 0).any(dim=-1)
-        return found
+        first = arrays[self.arrays[0]]
+        given = [arrays[name] for name in self.factors if name in arrays]
+        found = torch.full((len(first),), not given, dtype=torch.bool, device=first.device)
+        for array in given:
+            found |= (array != 0).any(dim=-1)
+        return found & (arrays["mask"] != 0).any(dim=-1) if "mask" in arrays else found
 
 
 def _cross_entropy(logprobs: Tensor, arrays: Arrays, config: Config) -> Tensor:
-    return -logprobs * arrays["weights"]
+    """With logprobs and advantages beside the weights, the first target of each position is the sampled token, and the
+    policy's truncated importance sampling is in the same pass. Tinker's own server has no such thing."""
+    loss = -logprobs * arrays["weights"]
+    if "advantages" not in arrays:
+        return loss
+    sampled = {"logprobs": arrays["logprobs"], "advantages": arrays["advantages"]}
+    bounds = {"clip_low_threshold": 0.0, "clip_high_threshold": config["clip_high_threshold"]}
+    policy = _cispo(logprobs[:, :1], sampled, bounds)
+    return torch.cat([loss[:, :1] + policy, loss[:, 1:]], dim=1)
 
 
 def _importance_sampling(logprobs: Tensor, arrays: Arrays, config: Config) -> Tensor:
@@ -103,11 +114,13 @@ def _dro(logprobs: Tensor, arrays: Arrays, config: Config) -> Tensor:
 _POLICY = ("logprobs", "advantages")
 
 LOSSES: Mapping[str, Loss] = {
-    "cross_entropy": Loss(_cross_entropy, ("weights",), {}, "weights"),
-    "importance_sampling": Loss(_importance_sampling, _POLICY, {}, "advantages"),
-    "ppo": Loss(_ppo, _POLICY, {"clip_low_threshold": 0.8, "clip_high_threshold": 1.2}, "advantages"),
+    "cross_entropy": Loss(
+        _cross_entropy, ("weights",), {"clip_high_threshold": 4.0}, ("weights", "advantages"), optional=_POLICY
+    ),
+    "importance_sampling": Loss(_importance_sampling, _POLICY, {}, ("advantages",)),
+    "ppo": Loss(_ppo, _POLICY, {"clip_low_threshold": 0.8, "clip_high_threshold": 1.2}, ("advantages",)),
     # Tinker caps the coefficient from above only: it never takes a token's gradient away.
-    "cispo": Loss(_cispo, _POLICY, {"clip_low_threshold": 0.0, "clip_high_threshold": 4.0}, "advantages"),
+    "cispo": Loss(_cispo, _POLICY, {"clip_low_threshold": 0.0, "clip_high_threshold": 4.0}, ("advantages",)),
     "dro": Loss(_dro, _POLICY, {"beta": 0.05}),
 }
 

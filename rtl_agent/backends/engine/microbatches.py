@@ -58,6 +58,12 @@ def _check_one(example: Example, loss: Loss, model: ModelInfo) -> None:
     for name in loss.arrays:
         if example.inputs[name].shape != targets.shape:
             raise EngineError(f"{name} has shape {example.inputs[name].shape}; target_tokens has {targets.shape}.")
+    for name in loss.optional:
+        if name in example.inputs and example.inputs[name].shape != (length,):
+            raise EngineError(f"{name} has shape {example.inputs[name].shape}; it should have ({length},).")
+    given = [name for name in loss.optional if name in example.inputs]
+    if given and len(given) < len(loss.optional):
+        raise EngineError(f"it has {given[0]}, which the loss takes only together with all of {loss.optional}.")
     if "mask" in example.inputs and example.inputs["mask"].shape != (length,):
         raise EngineError(f"mask has shape {example.inputs['mask'].shape}; it should have ({length},).")
 
@@ -113,6 +119,10 @@ def _pad(
         return torch.from_numpy(np.concatenate(parts)).to(device)
 
     arrays = {name: flat(name, np.float32) for name in loss.arrays}
+    for name in loss.optional:
+        if any(name in row.inputs for row in rows):  # a row without them has advantages of 0
+            parts = [row.inputs.get(name, np.zeros(n)).reshape(n, 1) for row, n in zip(rows, lengths, strict=True)]
+            arrays[name] = torch.from_numpy(np.concatenate(parts).astype(np.float32)).to(device)
     if any("mask" in row.inputs for row in rows):
         masks = [row.inputs.get("mask", np.ones(n)).reshape(n, 1) for row, n in zip(rows, lengths, strict=True)]
         arrays["mask"] = torch.from_numpy(np.concatenate(masks).astype(np.float32)).to(device)

@@ -7,10 +7,11 @@ from aiohttp import web
 
 from rtl_agent.backends.server import requests
 from rtl_agent.backends.server.checkpoint_store import Address, StoredCheckpoint, StoredRun, parse
-from rtl_agent.backends.server.errors import bad_request, not_found
-from rtl_agent.backends.server.http import Handler, content
+from rtl_agent.backends.server.http import content
 from rtl_agent.backends.server.requests import read
 from rtl_agent.backends.server.service import Service
+from rtl_agent.web.app import Route
+from rtl_agent.web.errors import bad_request, not_found
 
 TYPES = {"weights": "training", "sampler_weights": "sampler"}
 
@@ -20,7 +21,7 @@ class CheckpointRoutes:
         self._service = service
         self._checkpoints = service.checkpoints
 
-    def routes(self) -> list[tuple[str, str, Handler]]:
+    def routes(self) -> list[Route]:
         one = "training_runs/{run}/checkpoints/{kind}/{name}"
         return [
             ("POST", "weights_info", self.weights_info),

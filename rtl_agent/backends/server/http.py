@@ -1,21 +1,17 @@
 """HTTP responses: JSON content, a future that was created, and errors in the shape of the API that was called."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 
 from aiohttp import web
 
-from rtl_agent.backends.server.errors import RequestError
 from rtl_agent.backends.server.futures import RequestFuture
-
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-Route = tuple[str, str, Handler]
-"""Method, path, handler."""
+from rtl_agent.web.errors import RequestError
 
 OPENAI_PREFIX = "/v1/"
 
 
-def content(fields: Mapping[str, object], status: int = 200) -> web.Response:
-    return web.json_response(fields, status=status)
+def content(fields: Mapping[str, object], status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
+    return web.json_response(fields, status=status, headers=headers)
 
 
 def future_created(future: RequestFuture) -> web.Response:
@@ -28,9 +24,9 @@ def future_created(future: RequestFuture) -> web.Response:
 def error_response(path: str, error: RequestError) -> web.Response:
     """Tinker's shape under /api/v1, OpenAI's under /v1: each client reads its own."""
     if path.startswith(OPENAI_PREFIX):
-        return content({"error": openai_error(error)}, status=error.status)
+        return content({"error": openai_error(error)}, error.status, error.headers)
     category = "server" if error.status >= 500 else "user"
-    return content({"error": str(error), "category": category}, status=error.status)
+    return content({"error": str(error), "category": category}, error.status, error.headers)
 
 
 def openai_error(error: RequestError) -> dict[str, object]:

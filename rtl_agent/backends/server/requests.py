@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
-from rtl_agent.backends.server.errors import bad_request
+from rtl_agent.web.errors import bad_request
 
 
 class Body(BaseModel):

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from rtl_agent.backends.engine.contract import Engine, EngineError, Lora, ModelInfo
 from rtl_agent.backends.server.checkpoint_store import CheckpointStore, parse
-from rtl_agent.backends.server.errors import bad_request, not_found
 from rtl_agent.backends.server.futures import Payload, RequestFuture, RequestFutures, json_payload
 from rtl_agent.backends.server.requests import CreateModel, CreateSamplingSession, SaveForSampler
 from rtl_agent.backends.server.sessions import SILENT_SECONDS, SamplingSession, SamplingSessions, Sessions
 from rtl_agent.backends.server.training_run import TrainingQueue, TrainingRun, now
+from rtl_agent.web.errors import bad_request, not_found
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from rtl_agent.backends.engine.contract import EngineError, Snapshot
-from rtl_agent.backends.server.errors import RequestError, not_found
+from rtl_agent.web.errors import RequestError, not_found
 
 SILENT_SECONDS = 300.0  # the SDK sends a heartbeat every 10 s
 

@@ -8,13 +8,14 @@ from tinker.proto import tinker_public_pb2 as pb
 
 from rtl_agent.backends.models import OWN, model_directory
 from rtl_agent.backends.server import requests
-from rtl_agent.backends.server.errors import RequestError, bad_request, not_found
 from rtl_agent.backends.server.futures import JSON, Payload
-from rtl_agent.backends.server.http import Handler, content, future_created
+from rtl_agent.backends.server.http import content, future_created
 from rtl_agent.backends.server.requests import CreateSession, RetrieveFuture, SessionOnly, read
 from rtl_agent.backends.server.sampling import sample
 from rtl_agent.backends.server.service import Service
 from rtl_agent.local_models import imported_directory
+from rtl_agent.web.app import Route
+from rtl_agent.web.errors import RequestError, bad_request, not_found
 
 # With parallel chunks the SDK sends the first chunk of a batch last.
 FLAGS = {"parallel_fwdbwd_chunks": False, "pjwt_auth_enabled": False}
@@ -25,7 +26,7 @@ class ClientRoutes:
     def __init__(self, service: Service) -> None:
         self._service = service
 
-    def routes(self) -> list[tuple[str, str, Handler]]:
+    def routes(self) -> list[Route]:
         return [
             ("POST", "client/config", self.flags),
             ("POST", "client/dynamic_config", self.changing_flags),
@@ -118,7 +119,7 @@ class TrainingRoutes:
     def __init__(self, service: Service) -> None:
         self._service = service
 
-    def routes(self) -> list[tuple[str, str, Handler]]:
+    def routes(self) -> list[Route]:
         return [
             ("POST", "create_model", self.create),
             ("POST", "unload_model", self.unload),
@@ -198,7 +199,7 @@ class SamplingRoutes:
     def __init__(self, service: Service) -> None:
         self._service = service
 
-    def routes(self) -> list[tuple[str, str, Handler]]:
+    def routes(self) -> list[Route]:
         return [
             ("POST", "create_sampling_session", self.create),
             ("POST", "asample", self.sample),

@@ -14,9 +14,9 @@ from tinker.proto import tinker_public_pb2 as pb
 from rtl_agent.backends.engine.contract import Adam, EngineError, Lora, LossName, ModelInfo, Snapshot, TrainedModel
 from rtl_agent.backends.server import tensors
 from rtl_agent.backends.server.checkpoint_store import CheckpointStore, Kind, StoredRun, address, parse
-from rtl_agent.backends.server.errors import bad_request
 from rtl_agent.backends.server.futures import Payload, json_payload
 from rtl_agent.backends.server.requests import AdamFields, LoadWeights, SaveWeights
+from rtl_agent.web.errors import bad_request
 
 Result = TypeVar("Result")
 

@@ -12,7 +12,7 @@ from rtl_agent.grading.pipeline import GradePipeline
 from rtl_agent.grading.reward_terms import RewardTermFault
 from rtl_agent.grading.simulation import SimulationMode
 from rtl_agent.problems import CocotbVersion
-from rtl_agent.sandbox import Sandbox, SandboxError, chosen_image, make_sandbox
+from rtl_agent.sandbox import Sandbox, SandboxError, chosen_image, make_sandbox, sandbox_note
 from rtl_agent.toolchain import Toolchain, ToolMissing, find_toolchain, image_toolchain
 
 _TRIES = 2  # an infrastructure fault is tried again once
@@ -38,7 +38,7 @@ class LocalExecutor:
         sandbox = sandbox or make_sandbox(3 * jobs + 1)
         if image := chosen_image():
             tools = image_toolchain(sandbox, image, tools)
-        self._toolchain = tools
+        self._toolchain, self._note = tools, sandbox_note(sandbox)
         self._pipeline = GradePipeline(sandbox, self._toolchain, jobs=jobs, timeout_seconds=timeout_seconds, path=path)
         self._turns = asyncio.Semaphore(jobs)
         self._fingerprints: dict[CocotbVersion, Mapping[str, str]] = {}
@@ -49,7 +49,7 @@ class LocalExecutor:
                 versions = self._toolchain.versions(cocotb_version)
             except ToolMissing as error:
                 raise ExecutorFault(str(error)) from error
-            self._fingerprints[cocotb_version] = {**versions, "rtl-agent": grading_version()}
+            self._fingerprints[cocotb_version] = {**versions, **self._note, "rtl-agent": grading_version()}
         return self._fingerprints[cocotb_version]
 
     async def run(self, job: GradeJob) -> Grade:

@@ -11,6 +11,7 @@ import select
 import time
 from collections.abc import Mapping, Sequence
 
+from rtl_agent.sandbox._inside.files import LONGEST_POLL, DiskWatch
 from rtl_agent.sandbox._inside.program import Program, become
 from rtl_agent.sandbox._inside.wire import CHUNK, Wire
 
@@ -54,8 +55,7 @@ def parse(text: bytes) -> float:
     return int(rest.split()[0]) / 1e6 if name == b"usage_usec" else int(text) / 1e9
 
 
-SIGKILL, SIGXCPU = 9, 24  # importing signal costs 6 ms of CPU for its enums
-LONGEST_POLL = 3600.0  # seconds; poll takes its time as a C int of milliseconds
+SIGKILL, SIGXCPU, SIGXFSZ = 9, 24, 25  # importing signal costs 6 ms of CPU for its enums
 
 
 class Kept:
@@ -81,7 +81,14 @@ class Kept:
         return bytes(self.head + self.tail)
 
 
-def run(wire: Wire, cgroups: Sequence[int], counter: CpuCounter, score: int, fields: Sequence[bytes]) -> None:
+def run(
+    wire: Wire,
+    cgroups: Sequence[int],
+    counter: CpuCounter,
+    score: int,
+    fields: Sequence[bytes],
+    room: DiskWatch,
+) -> None:
     wall, all_cpu, output, keep, stdin_size = (float(number) for number in fields[0].split())
     program = Program(fields[1:])
     stdin = take_stdin(wire, int(stdin_size))
@@ -102,7 +109,7 @@ def run(wire: Wire, cgroups: Sequence[int], counter: CpuCounter, score: int, fie
     for fd in (out, err, fault):
         os.set_blocking(fd, False)
     streams = {out: Kept(int(keep)), err: Kept(int(keep))}
-    ended = watch(wire, pid, streams, start + wall, limit, output)
+    ended = watch(wire, pid, streams, start + wall, limit, output, room)
     code, waited, rss = kill_all(pid)
     cpu = max(waited, limit.used())  # the first steps of a command are outside of its cgroup
     wall = time.monotonic() - start
@@ -117,6 +124,8 @@ def run(wire: Wire, cgroups: Sequence[int], counter: CpuCounter, score: int, fie
         return wire.reply([b"fault", failure])
     if ended == b"cpu-time":
         ended, code = b"signalled", -SIGXCPU
+    elif ended == b"disk" or room.exceeded(now=True):
+        ended, code = b"signalled", -SIGXFSZ
     elif ended != b"exited":
         code = -SIGKILL  # an exit code of 0 that it reached just then must not look like success
     elif code < 0:
@@ -139,7 +148,15 @@ def take_stdin(wire: Wire, size: int) -> int:
     return fd
 
 
-def watch(wire: Wire, pid: int, streams: Mapping[int, Kept], deadline: float, limit: CpuLimit, output: float) -> bytes:
+def watch(
+    wire: Wire,
+    pid: int,
+    streams: Mapping[int, Kept],
+    deadline: float,
+    limit: CpuLimit,
+    output: float,
+    room: DiskWatch,
+) -> bytes:
     """Take output until the command ends, or has to."""
     exited = os.pidfd_open(pid)
     poll = select.poll()
@@ -153,9 +170,12 @@ def watch(wire: Wire, pid: int, streams: Mapping[int, Kept], deadline: float, li
             cpu_left = limit.left()
             if cpu_left <= 0:
                 return b"cpu-time"
-            ready = [fd for fd, _ in poll.poll(min(left, limit.look_after(cpu_left), LONGEST_POLL) * 1000 + 1)]
+            if room.exceeded():
+                return b"disk"
+            pause = min(left, limit.look_after(cpu_left), room.pause, LONGEST_POLL)
+            ready = [fd for fd, _ in poll.poll(pause * 1000 + 1)]
             if wire.fd in ready or wire.owner in ready:
-                os._exit(0)  # the host speaks during a command only by hanging up
+                wire.leave()  # the host speaks during a command only by hanging up
             for fd in streams.keys() & ready:
                 data = read_some(fd)
                 if data:

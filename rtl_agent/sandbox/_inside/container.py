@@ -164,12 +164,20 @@ def mounted(proc: int) -> list[bytes]:
 
 
 def drop_everything(uid: int) -> None:
-    for capability in range(64):
-        if prctl(PR_CAPBSET_DROP, capability):
-            break  # the kernel knows no more
+    drop_bounding_set()
     os.setgroups([])
     os.setresgid(uid, uid, uid)
     os.setresuid(uid, uid, uid)
+    drop_capabilities()
+
+
+def drop_bounding_set() -> None:
+    for capability in range(64):
+        if prctl(PR_CAPBSET_DROP, capability):
+            break  # the kernel knows no more
+
+
+def drop_capabilities() -> None:
     header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION, 0)
     if libc.capset(header, (ctypes.c_uint32 * 6)()):
         raise OSError("the init's capabilities cannot be dropped")

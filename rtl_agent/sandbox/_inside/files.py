@@ -9,11 +9,28 @@ import os
 
 from rtl_agent.sandbox._inside.wire import CHUNK, Wire
 
+ENOSPC = 28
+LONGEST_POLL = 3600.0  # seconds; poll takes its time as a C int of milliseconds
 
-def write(wire: Wire, path: bytes, mode: int, size: int) -> None:
+
+class DiskWatch:
+    """Whether the box's files are more than they may be. A tmpfs of limited size needs nobody who looks."""
+
+    pause = LONGEST_POLL  # seconds between two looks
+
+    def exceeded(self, now: bool = False) -> bool:
+        return False
+
+    def has_room(self, path: bytes, size: int) -> bool:
+        return True
+
+
+def write(wire: Wire, path: bytes, mode: int, size: int, room: DiskWatch) -> None:
     """Replace what has this name: a link, fifo or read-only file of a command must neither redirect nor block."""
     left = size
     try:
+        if not room.has_room(path, size):
+            raise OSError(ENOSPC, "no space left in the box")
         os.makedirs(os.path.dirname(path), exist_ok=True)
         if os.path.lexists(path):
             os.unlink(path)

@@ -11,11 +11,12 @@ import sys
 from collections.abc import Sequence
 
 from rtl_agent.sandbox._inside.command import CpuCounter, run
-from rtl_agent.sandbox._inside.files import read, write
+from rtl_agent.sandbox._inside.files import DiskWatch, read, write
 from rtl_agent.sandbox._inside.program import close_all_but
 from rtl_agent.sandbox._inside.wire import Wire
 
 SIGINT = 2
+WHOLE_TMPFS = DiskWatch()
 PR_SET_DUMPABLE = 4
 
 
@@ -44,17 +45,24 @@ def settle() -> None:
 class Service:
     """What a box does for the host. `score`: a file with the init's own readiness to be killed for want of memory."""
 
-    def __init__(self, wire: Wire, cgroups: Sequence[int], counter: CpuCounter, score: int = -1) -> None:
-        self.wire, self.cgroups, self.counter, self.score = wire, cgroups, counter, score
+    def __init__(
+        self,
+        wire: Wire,
+        cgroups: Sequence[int],
+        counter: CpuCounter,
+        score: int = -1,
+        room: DiskWatch = WHOLE_TMPFS,
+    ) -> None:
+        self.wire, self.cgroups, self.counter, self.score, self.room = wire, cgroups, counter, score, room
 
     def serve(self) -> None:
         self.wire.reply([b"ready"])
         while True:
             operation, *fields = self.wire.receive_frame()
             if operation == b"run":
-                run(self.wire, self.cgroups, self.counter, self.score, fields)
+                run(self.wire, self.cgroups, self.counter, self.score, fields, self.room)
             elif operation == b"write":
-                write(self.wire, fields[0], int(fields[1]), int(fields[2]))
+                write(self.wire, fields[0], int(fields[1]), int(fields[2]), self.room)
             elif operation == b"read":
                 read(self.wire, fields[0], int(fields[1]))
             else:

@@ -25,6 +25,11 @@ class CheckResult:
     passed: bool
     message: str  # why not
     seconds: float
+    impossible: str = ""  # why this sandbox cannot pass it, by its own word; it was not run
+
+    @property
+    def well(self) -> bool:
+        return self.passed or bool(self.impossible)
 
 
 def _collect() -> dict[str, Check]:
@@ -39,16 +44,27 @@ def _collect() -> dict[str, Check]:
 CHECKS: Mapping[str, Check] = _collect()
 
 
+def impossible_checks(sandbox: object) -> Mapping[str, str]:
+    """Checks that a sandbox says it cannot pass -> why. None for those that have no `impossible`."""
+    named: Mapping[str, str] = getattr(sandbox, "impossible", {})
+    if unknown := named.keys() - CHECKS.keys():
+        raise ValueError(f"there is no check {sorted(unknown)[0]!r}")
+    return named
+
+
 async def run_check(name: str, sandbox: Sandbox) -> CheckResult:
     """One check by its name in `CHECKS`."""
     check = CHECKS[name]
+    description = inspect.getdoc(check) or name
+    if reason := impossible_checks(sandbox).get(name):
+        return CheckResult(name, description, False, reason, 0.0, impossible=reason)
     start = time.monotonic()
     message = ""
     try:
         await check(sandbox)
     except Exception as error:
         message = f"{type(error).__name__}: {error}"
-    return CheckResult(name, inspect.getdoc(check) or name, not message, message, time.monotonic() - start)
+    return CheckResult(name, description, not message, message, time.monotonic() - start)
 
 
 async def run_self_check(sandbox: Sandbox, progress: Callable[[CheckResult], None] | None = None) -> list[CheckResult]:

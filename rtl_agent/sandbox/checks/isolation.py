@@ -152,13 +152,14 @@ async def check_links(sandbox: Sandbox) -> None:
 
 async def check_no_capabilities(sandbox: Sandbox) -> None:
     """A command has no capability, is not root, and cannot gain rights from a setuid program."""
-    async with box_of(sandbox, proc=True) as box:
-        status = (await shell(box, "cat /proc/self/status")).stdout.decode()
-        lines = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
-        for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
-            expect_equal((name, int(lines[name], 16)), (name, 0))
-        expect_equal(lines["NoNewPrivs"], "1")
-        expect("0" not in lines["Uid"].split() + lines["Gid"].split(), lines["Uid"])
+    header, got = "(ctypes.c_uint32 * 2)(0x20080522, 0)", "(ctypes.c_uint32 * 6)()"
+    capget = f"print(libc.capget({header}, sets := {got}), [*sets])"
+    held = "{{libc.prctl({}, 0, 0) for n in range(64)}} - {{-1}}"
+    prctls = f"print({held.format('23, n, 0')}, {held.format('47, 1, n')})"
+    last = "print(libc.prctl(39, 0, 0, 0, 0), 0 in os.getresuid() + os.getresgid(), 0 in os.getgroups())"
+    async with box_of(sandbox) as box:
+        wanted = "0 [0, 0, 0, 0, 0, 0]\n{0} {0}\n1 False False"  # all sets, bounding and ambient, no new privileges
+        await expect_output(box, "\n".join((LIBC.strip(), capget, prctls, last)), wanted)
         await expect_error(box, "import os; os.setuid(0)")
         await expect_error(box, "import os; os.setgroups([0])")
 
@@ -252,8 +253,11 @@ async def check_init_cannot_be_harmed(sandbox: Sandbox) -> None:
     """Pid 1 of the box can be neither signalled away, traced, throttled nor limited."""
     async with box_of(sandbox) as box:
         for number in (1, 2, 9, 11, 15, 19, 20):
-            await shell(box, f"kill -{number} 1")
+            await shell(box, f"kill -{number} 1; kill -{number} $PPID")  # the init's own pid, where that is not 1
         await expect_usable(box)
+        for call in ("os.setpriority(os.PRIO_PROCESS, {0}, 19)", "resource.prlimit({0}, resource.RLIMIT_CPU, (0, 0))"):
+            await expect_error(box, "import os, resource; " + call.format("os.getppid()"))
+        await expect_error(box, LIBC + CALL.format(call="libc.ptrace(16, os.getppid(), 0, 0)"))
         if (await shell(box, "kill -0 1")).ok:  # else pid 1 is not even there for the command
             await expect_error(box, LIBC + CALL.format(call="libc.ptrace(16, 1, 0, 0)"))
             await expect_error(box, LIBC + CALL.format(call="libc.ptrace(0x4206, 1, 0, 0)"))

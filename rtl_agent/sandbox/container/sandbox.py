@@ -100,7 +100,7 @@ class ContainerSandbox:
                 uid, process = await self._take(spec)
                 try:
                     await _in_time(process.adopt(pass_fds))
-                    box = InitBox(process, spec, tuple(pass_fds), limit_processes=self._slots is not None)
+                    box = InitBox(process, spec, tuple(pass_fds), spec.processes + 1 if self._slots else 0)
                     try:
                         yield box
                     finally:

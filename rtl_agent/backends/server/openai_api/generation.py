@@ -13,7 +13,6 @@ from rtl_agent.backends.engine.contract import (
     ScoreRequest,
     Snapshot,
 )
-from rtl_agent.backends.server.errors import bad_request
 from rtl_agent.backends.server.openai_api.requests import (
     DEFAULT_COMPLETION_TOKENS,
     ChatRequest,
@@ -33,6 +32,7 @@ from rtl_agent.backends.server.openai_api.responses import (
 )
 from rtl_agent.backends.server.openai_api.text import ModelTokenizer, tokenizer_of
 from rtl_agent.backends.server.sampling import check_prompt_tokens, sample_and_score
+from rtl_agent.web.errors import bad_request
 
 
 @dataclass(frozen=True)

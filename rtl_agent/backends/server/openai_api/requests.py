@@ -9,9 +9,9 @@ from typing import Any, Literal
 from pydantic import ConfigDict, Field
 
 from rtl_agent.backends.engine.contract import ModelInfo, SampleRequest
-from rtl_agent.backends.server.errors import RequestError, bad_request
 from rtl_agent.backends.server.requests import Body
 from rtl_agent.backends.server.sampling import request_seeds
+from rtl_agent.web.errors import RequestError, bad_request
 
 MOST_CHOICES = 128
 MOST_LOGPROBS = 128

@@ -13,8 +13,7 @@ from rtl_agent.backends.engine.contract import (
     Snapshot,
     UnknownModel,
 )
-from rtl_agent.backends.server.errors import RequestError, not_found
-from rtl_agent.backends.server.http import Route, content
+from rtl_agent.backends.server.http import content
 from rtl_agent.backends.server.openai_api.generation import Generation, plan_chat, plan_completion, whole_answer
 from rtl_agent.backends.server.openai_api.requests import (
     ChatRequest,
@@ -26,6 +25,8 @@ from rtl_agent.backends.server.openai_api.responses import (
 from rtl_agent.backends.server.openai_api.streaming import GONE_SECONDS, EventStream, is_gone
 from rtl_agent.backends.server.requests import read
 from rtl_agent.backends.server.service import Service
+from rtl_agent.web.app import Route
+from rtl_agent.web.errors import RequestError, not_found
 
 T = TypeVar("T")
 

@@ -15,7 +15,6 @@ from rtl_agent.backends.engine.contract import (
     SampleRequest,
     Snapshot,
 )
-from rtl_agent.backends.server.errors import RequestError
 from rtl_agent.backends.server.http import openai_error
 from rtl_agent.backends.server.openai_api.generation import Generation
 from rtl_agent.backends.server.openai_api.requests import (
@@ -30,6 +29,7 @@ from rtl_agent.backends.server.openai_api.responses import (
     usage,
 )
 from rtl_agent.backends.server.openai_api.text import TextStream
+from rtl_agent.web.errors import RequestError
 
 log = logging.getLogger(__name__)
 

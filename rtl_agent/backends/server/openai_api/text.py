@@ -8,8 +8,8 @@ from typing import Any
 
 from rtl_agent.backends.engine.contract import ModelInfo
 from rtl_agent.backends.models import model_directory
-from rtl_agent.backends.server.errors import bad_request
 from rtl_agent.backends.server.openai_api.requests import ChatMessage, too_long
+from rtl_agent.web.errors import bad_request
 
 UNFINISHED = "\ufffd"  # what a decoder makes of a character whose last bytes are still to come
 

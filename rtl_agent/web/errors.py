@@ -1,12 +1,22 @@
 """Requests that are refused: an HTTP status and a sentence for the person whose program asked."""
 
+from collections.abc import Mapping
+
 
 class RequestError(Exception):
-    """`param` and `code` are for OpenAI's clients: the field that is wrong, and a word that programs can compare."""
+    """`code` is a word that programs can compare; `param`, for OpenAI's clients, the field that is wrong."""
 
-    def __init__(self, status: int, message: str, *, param: str | None = None, code: str | None = None) -> None:
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        *,
+        param: str | None = None,
+        code: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
         super().__init__(message)
-        self.status, self.param, self.code = status, param, code
+        self.status, self.param, self.code, self.headers = status, param, code, dict(headers or {})
 
 
 def bad_request(message: str, *, param: str | None = None, code: str | None = None) -> RequestError:
