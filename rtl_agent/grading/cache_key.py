@@ -13,7 +13,7 @@ from rtl_agent.problems import Problem
 from rtl_agent.toolchain.toolchain import SHIMS
 
 # Raise it with every change outside probe/ that can change a grade: verdicts, stages, limits, seeds, the workspace.
-GRADING_VERSION = 11
+GRADING_VERSION = 12
 
 
 @cache
