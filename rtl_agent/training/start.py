@@ -53,6 +53,7 @@ from rtl_agent.training.monitor import Display, Trackers
 from rtl_agent.training.objective import Objective
 from rtl_agent.training.plan import resume_command, run_directory, warnings
 from rtl_agent.training.preflight import Preflight, check_contexts, check_teachers
+from rtl_agent.training.spending import Spending
 from rtl_agent.training.tasks import ProblemSets, TrainingTasks, exam_sets, open_tasks, problem_sets, trust_filter
 from rtl_agent.training.teachers import open_elsewhere, open_teachers
 
@@ -66,6 +67,7 @@ class TrainResult:
     path: Path  # the run directory
     steps: int  # steps done in all
     resumed_at: int = 0  # the step at which this start resumed; 0: it was new
+    limit: str = ""  # the limit of the budget that ended it before its last step
 
     @property
     def record(self) -> RunRecord:
@@ -243,25 +245,28 @@ async def _train(config: Config, path: Path, console: Console, stop: Stop) -> Tr
                 say(line)
             teachers.check_rules(tasks.sampler.problems)
             check_contexts(config, tasks, teachers)
+        spending = Spending.of(config, run.path)
         trackers = Trackers(config, run.path.name, to_json(config))
         stack.callback(trackers.close)
         loop = Loop(
             config=config,
             objective=Objective.of(config),
             tasks=tasks,
-            student=await open_student(connection, config, checkpoint),
-            advisor_of=await open_advisors(connection, config, tasks, teachers),
+            student=await open_student(connection, config, checkpoint, spending),
+            advisor_of=await open_advisors(connection, config, tasks, teachers, spending),
             run=run,
+            spending=spending,
             display=stack.enter_context(Display(console, total, first)),
             trackers=trackers,
             total=total,
             best=checkpoint.extra.get("best") if checkpoint else None,
             tested_teacher=evaluated_teacher(config, teachers),
-            preflight=Preflight(config, tasks, teachers, run.path, say) if teachers else None,
+            preflight=Preflight(config, tasks, teachers, run.path, say, spending) if teachers else None,
             exam=Exam(config, tasks, for_exam, run.path) if for_exam else None,
             curriculum=curriculum,
             pass_rates=pass_rates,
             stop=stop,
+            limit=spending.reached() if first < total else "",
         )
         begun.keep = True
         try:
@@ -271,7 +276,10 @@ async def _train(config: Config, path: Path, console: Console, stop: Stop) -> Tr
             last = run.last_checkpoint
             kept = f"Resume at step {last.step + 1} with:" if last else "There is no checkpoint yet; begin again with:"
             raise Interrupted(f"stopped after {loop.done} of {total} steps. {kept} {resume_command(path)}") from None
-        return TrainResult(run.path, total, first)
+        if loop.limit and loop.done < total:
+            how = f"with a higher limit: {resume_command(path)} {loop.limit.partition('=')[0]}=..."
+            say(f"ended after {loop.done} of {total} steps by {loop.limit}. Resume {how}")
+        return TrainResult(run.path, loop.done, first, loop.limit)
 
 
 def _curriculum(config: Config, tasks: TrainingTasks, run: RunWriter, pass_rates: PassRates) -> Curriculum | None:
