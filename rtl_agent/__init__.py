@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from rtl_agent.problems import PROBLEM_SOURCES, LoadOptions, Problem, load_problems, parse_record
     from rtl_agent.registry import Registry
     from rtl_agent.training import (
+        BudgetConfig,
         Config,
         CurriculumConfig,
         DataConfig,
@@ -72,6 +73,7 @@ _WHERE = {
     "rtl_agent.problems": ("PROBLEM_SOURCES", "LoadOptions", "Problem", "load_problems", "parse_record"),
     "rtl_agent.registry": ("Registry",),
     "rtl_agent.training": (
+        "BudgetConfig",
         "Config",
         "CurriculumConfig",
         "DataConfig",
@@ -94,6 +96,7 @@ _MODULES = {name: module for module, names in _WHERE.items() for name in names}
 __all__ = [
     "PROBLEM_SOURCES",
     "REWARD_TERMS",
+    "BudgetConfig",
     "Config",
     "CurriculumConfig",
     "DataConfig",

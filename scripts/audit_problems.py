@@ -3,7 +3,7 @@
     python scripts/audit_problems.py bundled generated [--minutes 20]   audits what is not there yet
     RTL_AGENT_CVDP=<folder> python scripts/audit_problems.py cvdp       the development part of CVDP
     RTL_AGENT_CVDP=<folder> python scripts/audit_problems.py --siblings looks for right designs of CVDP's problems
-    python scripts/audit_problems.py --tables                           docs/audit.md and the shipped table of trust
+    python scripts/audit_problems.py --tables                           the pages, and the shipped table of trust
 
 Stopped at any moment, the same command goes on. Of CVDP's problems only facts and verdicts are kept: no sentence that a
 harness or a tool said.
@@ -23,7 +23,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from rtl_agent.audit import AuditOptions, Trust, TrustTable, audit_all, read_audits
+from rtl_agent.audit import AuditOptions, Trust, TrustGrade, TrustTable, audit_all, read_audits
 from rtl_agent.audit.audit import TRIVIAL
 from rtl_agent.audit.store import SHIPPED, by_family
 from rtl_agent.grading import GradeCache, Grader, Outcome, default_cache_path, submit
@@ -37,6 +37,11 @@ SIBLINGS = AUDITS / "cvdp-right.json"
 BEGIN, END = "<!-- tables -->", "<!-- end of tables -->"
 SETS = {"bundled": "The bundled set", "generated": "The generated families", "cvdp": "CVDP, development part"}
 PER_FAMILY = 2
+WRITTEN = (
+    "Made from the files in docs/audit/{name}/ by `python scripts/audit_problems.py --tables`. "
+    "[How good are a problem's tests?](../audit.md) says what the columns mean."
+)
+Audit = Mapping[str, Any]
 # The least that shows a fault first.
 ORDER = ("a file with only a comment", "the files as they were given", *TRIVIAL.values())
 
@@ -48,8 +53,8 @@ def problems_of(name: str) -> list[Problem]:
         families = (*TRAINED, *HELD_OUT_WHOLE)
         return [one for family in families for one in load_problems(f"generated:{family},count={PER_FAMILY}")]
     found = [one for one in read_problems(cvdp_folder()) if one.needs is Needs.OPEN_TOOLS]
-    # Those with a right design first: of them everything can be known.
-    return sorted(found, key=lambda one: (one.reference is None, one.id))
+    # Those with a right design first: of them everything can be known. Then those that were never audited.
+    return sorted(found, key=lambda one: (one.reference is None, (AUDITS / name / f"{one.id}.json").exists(), one.id))
 
 
 def cvdp_folder() -> Path:
@@ -115,62 +120,126 @@ def silent(folder: Path) -> None:
             path.write_text(f"{{\n{lines}\n}}\n")
 
 
-def table(audits: Sequence[Mapping[str, Any]]) -> list[str]:
-    head = "trust | mutants noticed | interval | equivalent | undecided | unobserved | seeds failed | CPU s | why"
-    lines = [f"| problem | {head} |", "| --- " * 10 + "|"]
-    return [*lines, *(f"| {one['id']} | {' | '.join(cells(one))} |" for one in audits)]
-
-
-def cells(one: Mapping[str, Any]) -> list[str]:
-    score = one["score"]
-    told = ["-"] * 4
-    if score is not None and score["score"] is not None:
-        of = score["killed"] + score["survived"] + score["undecided"]
-        interval = f"{100 * score['low']:.0f} to {100 * score['high']:.0f} %"
-        told = [f"{score['killed']} of {of}", interval, str(score["equivalent"]), str(score["undecided"])]
-    blind = [f"`{name}`" for name, at in one["outputs"].items() if at and set(at.values()) == {"passed"}]
-    seeds = f"{one['failed_seeds']} of {one['seeds']}" if one["seeds"] else "-"
-    cpu = "-" if one["cpu_seconds"] is None else f"{one['cpu_seconds']:.2f}"
-    why = "; ".join(one["reasons"]).replace("|", "\\|")
-    return [one["trust"], *told, ", ".join(blind) or "-", seeds, cpu, why]
-
-
-def shortest(audits: Sequence[Mapping[str, Any]]) -> list[str]:
-    """For each unsound problem the least that passes."""
-    found = []
+def with_right_design(audits: Sequence[Audit]) -> list[str]:
+    heads = ("problem", "trust", "mutants noticed", "interval", "equivalent", "undecided", "unobserved outputs")
+    lines = []
     for one in audits:
-        passing = [name for name in ORDER if one["trivial"].get(name) == "passed"]
-        if passing:
-            found.append(f"* {one['id']}: {passing[0]}")
-    return found
+        score, told = one["score"], ["-"] * 4
+        if score is not None and score["score"] is not None:
+            of = score["killed"] + score["survived"] + score["undecided"]
+            interval = f"{100 * score['low']:.0f} to {100 * score['high']:.0f} %"
+            told = [f"{score['killed']} of {of}", interval, str(score["equivalent"]), str(score["undecided"])]
+        seeds = f"{one['failed_seeds']} of {one['seeds']}" if one["seeds"] else "-"
+        lines.append((one["id"], one["trust"], *told, names(blind(one)), seeds, cpu(one), "; ".join(one["reasons"])))
+    return table((*heads, "seeds failed", "CPU s", "why"), lines)
 
 
-def summary(audits: Sequence[Mapping[str, Any]]) -> str:
-    grades = Counter(one["trust"] for one in audits)
+def without_right_design(audits: Sequence[Audit]) -> list[str]:
+    """What can be known all the same."""
+    heads = ("problem", "trust", "ports from", "what passes and tells nothing", "outputs that tests have no name for")
+    lines = [
+        (
+            one["id"],
+            one["trust"],
+            one["interface"] or "unknown",
+            ", ".join(passing(one)) or "-",
+            names(one["unmentioned"]),
+            names(one["unnamed"]),
+            str(one["checks"]),
+            cpu(one),
+        )
+        for one in audits
+    ]
+    return table((*heads, "names that the specification does not give", "asserts and raises", "CPU s"), lines)
+
+
+def table(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> list[str]:
+    rows = [" | ".join(cell.replace("|", "\\|") for cell in line) for line in (heads, ["---"] * len(heads), *lines)]
+    return [f"| {row} |" for row in rows]
+
+
+def names(found: Sequence[str]) -> str:
+    return ", ".join(f"`{name}`" for name in found) or "-"
+
+
+def cpu(one: Audit) -> str:
+    return "-" if one["cpu_seconds"] is None else f"{one['cpu_seconds']:.2f}"
+
+
+def blind(one: Audit) -> list[str]:
+    """Outputs that may be anything."""
+    return [name for name, at in one["outputs"].items() if at and set(at.values()) == {"passed"}]
+
+
+def passing(one: Audit) -> list[str]:
+    """The designs that tell nothing and pass, the least first."""
+    return [name for name in ORDER if one["trivial"].get(name) == "passed"]
+
+
+def shortest(one: Audit) -> str:
+    """The least that shows that a problem is unsound."""
+    if passing(one):
+        return passing(one)[0]
+    known = [name for name, outcome in one["near_misses"].items() if outcome == "passed"]
+    survived = [mutant for design in one["right"] for mutant in design["mutants"] if mutant["fate"] == "survived"]
+    if known:
+        return f"the known wrong answer {known[0]}"
+    if one["unnamed"]:
+        return f"a right design without {names(one['unnamed'][:3])} in it"
+    if one["names_inside"] not in ("", "passed"):
+        return "the right design with other names inside"
+    if survived:
+        return f"the right design with one mistake: {survived[0]['operator']}, line {survived[0]['line']}"
+    if one["failed_seeds"]:
+        return "the right design, with another seed"
+    return "none of those that were tried"
+
+
+def noticed(audits: Sequence[Audit]) -> str:
     scored = [one["score"] for one in audits if one["score"] and one["score"]["score"] is not None]
     killed = sum(score["killed"] for score in scored)
     wrong = sum(score["killed"] + score["survived"] + score["undecided"] for score in scored)
-    share = f", {killed} of {wrong} wrong mutants noticed ({100 * killed / wrong:.1f} %)" if wrong else ""
-    return f"{len(audits)} problems: {', '.join(f'{grades[grade]} {grade}' for grade in sorted(grades))}{share}."
+    return f"{killed} of {wrong} ({100 * killed / wrong:.1f} %)" if wrong else "-"
 
 
-def page() -> str:
-    parts: list[str] = []
-    for name, title in SETS.items():
-        audits = read_audits(AUDITS / name) if (AUDITS / name).is_dir() else []
-        if not audits:
-            continue
-        parts += [f"### {title}", "", summary(audits), "", *table(audits), ""]
-        if unsound := shortest(audits):
-            parts += ["The shortest design that shows that a problem is unsound:", "", *unsound, ""]
+def page_of(title: str, name: str, audits: Sequence[Audit]) -> str:
+    known = [one for one in audits if one["right"]]
+    others = [one for one in audits if not one["right"]]
+    parts = [f"# {title}", "", WRITTEN.format(name=name), ""]
+    if known:
+        parts += [f"## With a right design: {len(known)}", "", *with_right_design(known), ""]
+    if others:
+        parts += [f"## Without a right design: {len(others)}", "", *without_right_design(others), ""]
     return "\n".join(parts)
 
 
+def summary(sets: Mapping[str, Sequence[Audit]]) -> str:
+    lines = []
+    for name, audits in sets.items():
+        grades = Counter(one["trust"] for one in audits)
+        known = sum(1 for one in audits if one["right"])
+        counts = (str(len(audits)), str(known), *(str(grades[grade.value]) for grade in TrustGrade), noticed(audits))
+        lines.append((f"[{SETS[name]}](audit/{name}.md)", *counts))
+    heads = ("set", "problems", "with a right design", *(grade.value for grade in TrustGrade), "wrong mutants noticed")
+    unsound = [
+        (one["id"], one["trust"], shortest(one), one["reasons"][0])
+        for audits in sets.values()
+        for one in audits
+        if one["trust"] in "DEF"
+    ]
+    parts = [*table(heads, lines), "", "### Problems that are unsound", ""]
+    parts += table(("problem", "trust", "the shortest design that shows it", "the gravest reason"), unsound)
+    return "\n".join([*parts, ""])
+
+
 def write_tables() -> None:
+    sets = {name: read_audits(AUDITS / name) for name in SETS if (AUDITS / name).is_dir()}
+    for name, audits in sets.items():
+        (AUDITS / f"{name}.md").write_text(page_of(SETS[name], name, audits))
     before, _, rest = PAGE.read_text().partition(BEGIN)
-    PAGE.write_text(f"{before}{BEGIN}\n\n{page()}\n{END}{rest.partition(END)[2]}")
-    lines = [Trust.from_json(found) for found in read_audits(AUDITS / "bundled")]
-    generated = [Trust.from_json(found) for found in read_audits(AUDITS / "generated")]
+    PAGE.write_text(f"{before}{BEGIN}\n\n{summary(sets)}\n{END}{rest.partition(END)[2]}")
+    lines = [Trust.from_json(found) for found in sets["bundled"]]
+    generated = [Trust.from_json(found) for found in sets["generated"]]
     families = {line.problem_id: family_of(line.problem_id) for line in generated}
     TrustTable([*lines, *by_family(generated, families)]).write(ROOT / "rtl_agent" / "audit" / SHIPPED)
 

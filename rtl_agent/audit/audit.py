@@ -1,16 +1,16 @@
 """One problem -> `Findings`: everything that can be tried on its harness, tried."""
 
-import asyncio
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from types import TracebackType
 
 from rtl_agent.audit import harness_facts
-from rtl_agent.audit.equivalence import Comparison
+from rtl_agent.audit.equivalence import SHORT, UNLIKE, Comparison
 from rtl_agent.audit.findings import Findings, RightDesign
-from rtl_agent.audit.mutants import fates_of_mutants, score_of, was_stopped
-from rtl_agent.audit.trees import Files, Trees
-from rtl_agent.grading import Grade, Grader, Outcome, submit
+from rtl_agent.audit.mutants import fates_of_mutants, score_of
+from rtl_agent.audit.trees import Design, Files, Module, Trees
+from rtl_agent.audit.trials import Trials, compiles
+from rtl_agent.grading import Grade, Grader, Outcome
 from rtl_agent.grading.box_worker import WorkerFailed
 from rtl_agent.problems import NearMiss, Problem, problem_digest
 from rtl_agent.sandbox import SandboxError, make_sandbox
@@ -25,9 +25,10 @@ TRIVIAL = {
     "'1": "every output constant 1",
     "'x": "every output constant x",
     "inputs": "inputs passed through to outputs",
+    "clock": "every output follows the clock",
 }
 STUCK = {"0": "'0", "1": "'1", "x": "'x"}
-SHORT_LIMIT = 15.0  # seconds of a service for designs that should fail, where a right one takes a tenth of that
+_MOST_ROUNDS = 12  # of designs that tell nothing: each has the names that tests missed in the one before
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ class Auditor:
         self, problem: Problem, near_misses: Sequence[NearMiss] = (), answers: Iterable[Files] = ()
     ) -> Findings:
         """Everything about one problem. `answers` are files that its harness has accepted before."""
-        work = _Work(self._grader, self._quick, problem)
+        work = Trials(self._grader, self._quick, problem)
         known = _distinct(problem, answers, self._options.answers)
         grades = [await work.right(files) for _, files in known]
         right = [
@@ -130,17 +131,17 @@ class Auditor:
 
     async def flaky(self, problem: Problem, files: Files) -> tuple[int, int] | None:
         """(failed, tried) of the same right design with other seeds; None for a design that is not right."""
-        work = _Work(self._grader, self._quick, problem)
+        work = Trials(self._grader, self._quick, problem)
         grade = await work.right(files)
         if grade.outcome is not Outcome.PASSED:
             return None
         return await self._failed_seeds(work, files), self._options.seeds
 
-    async def _failed_seeds(self, work: "_Work", files: Files) -> int:
+    async def _failed_seeds(self, work: Trials, files: Files) -> int:
         grades = await work.grade_seeds(files, range(self._options.seeds))
         return sum(grade.outcome is Outcome.FAILED for grade in grades)
 
-    async def _right(self, work: "_Work", origin: str, files: Files, grade: Grade) -> RightDesign:
+    async def _right(self, work: Trials, origin: str, files: Files, grade: Grade) -> RightDesign:
         problem, options = work.problem, self._options
         if grade.outcome is not Outcome.PASSED:
             return RightDesign(origin, grade.outcome.value, note=(*grade.reasons, "")[0][:300])
@@ -149,16 +150,22 @@ class Auditor:
             modules = await self._trees.modules(design)
             if not modules:
                 return RightDesign(origin, grade.outcome.value, note="slang finds no module in it")
-            seed = f"{options.seed} {problem.id}"
-            comparison = Comparison(self._sandbox, self._toolchain, design, modules, parameters, seed)
+            comparison = self._comparison(problem, design, modules)
             mutants, every = await fates_of_mutants(
-                self._trees, design, comparison, parameters, options.mutants, seed, work.grade_all
+                self._trees, design, comparison, parameters, options.mutants, self._seed(problem), work.grade_all
             )
         except (WorkerFailed, SandboxError) as fault:
             return RightDesign(origin, grade.outcome.value, note=f"it has no mutants: {fault}")
         return RightDesign(origin, grade.outcome.value, score_of(mutants, every), tuple(mutants))
 
-    async def _trivial(self, work: "_Work", known: Sequence[Files]) -> "_TellingNothing":
+    def _seed(self, problem: Problem) -> str:
+        return f"{self._options.seed} {problem.id}"
+
+    def _comparison(self, problem: Problem, design: Design, modules: Sequence[Module]) -> Comparison:
+        parameters = harness_facts.set_parameters(problem)
+        return Comparison(self._sandbox, self._toolchain, design, modules, parameters, self._seed(problem))
+
+    async def _trivial(self, work: Trials, known: Sequence[Files]) -> "_TellingNothing":
         problem = work.problem
         designs: dict[str, Files] = {EMPTY: dict.fromkeys(problem.targets, "// nothing\n")}
         if any(text.strip() for text in problem.given.values()):
@@ -166,11 +173,13 @@ class Auditor:
         note = "the interface is not known: no right design, no given files and no module head are there"
         outputs: list[str] = []
         interface = ""
+        names = harness_facts.touched(problem)
+        source: Design | None = None
         for origin, files in (*(("a right design", one) for one in known), *harness_facts.interfaces_shown(problem)):
             try:
                 design = harness_facts.design_of(problem, files)
                 tops = [module for module in await self._trees.modules(design) if module.is_top]
-                gutted = await self._trees.gutted(design) if tops else {}
+                gutted = await self._trees.gutted(design, names) if tops else {}
             except WorkerFailed as fault:
                 note = f"the interface could not be read: {fault}"
                 continue
@@ -179,14 +188,40 @@ class Auditor:
             interface, outputs = origin, [port.name for module in tops for port in module.outputs]
             note = "its ports are guessed: a design that fails says nothing" if origin == harness_facts.TOUCHED else ""
             note = note if outputs else "the module that the tests look at has no outputs: none can be constant"
+            source = design
             designs |= {TRIVIAL[how]: made for how, made in gutted.items() if outputs or how == "ports"}
             break
-        grades = await work.grade_all(list(designs.values()))
-        outcomes = {name: grade.outcome.value for name, grade in zip(designs, grades, strict=True)}
+        graded = await work.grade_named(designs)
+        if source is not None:
+            graded |= await self._with_names_that_tests_miss(work, source, names, graded)
+        outcomes = {name: graded[name].outcome.value for name in designs}
         unmentioned = () if interface == harness_facts.TOUCHED else harness_facts.unmentioned(problem, outputs)
         return _TellingNothing(outcomes, note, interface, unmentioned)
 
-    async def _outputs(self, work: "_Work", files: Files) -> dict[str, dict[str, str]]:
+    async def _with_names_that_tests_miss(
+        self, work: Trials, design: Design, names: dict[str, dict[str, int]], graded: Mapping[str, Grade]
+    ) -> dict[str, Grade]:
+        """Designs that fail for want of a name inside have it then: only what they do is to be judged."""
+        left = {how: graded[name] for how, name in TRIVIAL.items() if name in graded}
+        again: dict[str, Grade] = {}
+        for _ in range(_MOST_ROUNDS):
+            left = {how: grade for how, grade in left.items() if grade.outcome is Outcome.FAILED}
+            missed = [one for grade in left.values() for one in harness_facts.not_found(grade)]
+            new = [(top, name, width) for top, name, width in missed if names.get(top, {}).get(name) not in (width, 1)]
+            if not new:
+                break
+            for top, name, width in new:
+                names.setdefault(top, {})[name] = width
+            try:
+                gutted = await self._trees.gutted(design, names)
+            except WorkerFailed:
+                break
+            found = await work.grade_named({TRIVIAL[how]: made for how, made in gutted.items() if how in left})
+            left = {how: found[TRIVIAL[how]] for how in left if TRIVIAL[how] in found}
+            again |= found
+        return again
+
+    async def _outputs(self, work: Trials, files: Files) -> dict[str, dict[str, str]]:
         """Each output stuck at 0, 1 and x. One for which no such design can be made has no outcomes."""
         design = harness_facts.design_of(work.problem, files)
         found: dict[str, dict[str, str]] = {}
@@ -196,14 +231,14 @@ class Auditor:
                 made = await self._trees.stuck_outputs(design, literal)
                 grades = await work.grade_all(list(made.values()))
                 for (module, output), grade in zip(made, grades, strict=True):
-                    outcome = grade.outcome.value if _compiles(grade) else "broken"
+                    outcome = grade.outcome.value if compiles(grade) else "broken"
                     found.setdefault(f"{module}.{output}", {})[value] = outcome
         except WorkerFailed:
             return found
         every = [f"{module.name}.{port.name}" for module in modules if module.is_top for port in module.outputs]
         return {name: found.get(name, {}) for name in every}
 
-    async def _names(self, work: "_Work", files: Files) -> tuple[str, str, int]:
+    async def _names(self, work: Trials, files: Files) -> tuple[str, str, int]:
         """The right design with other names inside of it, but for those that the specification gives."""
         design = harness_facts.design_of(work.problem, files)
         try:
@@ -213,9 +248,17 @@ class Auditor:
         if not names:
             return "", "the specification gives every name inside", 0
         (grade,) = await work.grade_all([made])
-        if not _compiles(grade):
+        if not compiles(grade):
             return "", "with other names inside it does not compile", len(names)
+        if grade.outcome is not Outcome.PASSED and await self._does_else(work.problem, design, made):
+            return "", "with other names inside it does something else: a name was not found everywhere", len(names)
         return grade.outcome.value, "" if grade.outcome is Outcome.PASSED else (*grade.reasons, "")[0][:200], len(names)
+
+    async def _does_else(self, problem: Problem, design: Design, files: Files) -> bool:
+        """Whether what should be the same design is another one: then the rewriting was wrong, not the tests."""
+        comparison = self._comparison(problem, design, await self._trees.modules(design))
+        (seen,) = await comparison.simulate([files], cycles=SHORT)
+        return seen in UNLIKE
 
 
 @dataclass(frozen=True)
@@ -227,63 +270,6 @@ class _TellingNothing:
     note: str
     interface: str
     unmentioned: tuple[str, ...]
-
-
-class _Work:
-    """Grades trials of one problem, and keeps what all of them told."""
-
-    def __init__(self, grader: Grader, quick: Grader, problem: Problem) -> None:
-        self._grader, self._trials, self.problem = grader, quick, problem
-        self.errors: list[str] = []
-        self.hangs = 0
-        self.tests: tuple[str, ...] = ()
-        self.tools: Mapping[str, str] = {}
-        self._right: dict[str, float] = {}
-        self._other: dict[str, float] = {}
-
-    async def right(self, files: Files) -> Grade:
-        """Of a design that should pass. How long it takes decides how long others may take."""
-        grade = await self._grade(self._grader, files)
-        self._remember(grade, right=True)
-        if grade.outcome is Outcome.PASSED and grade.timings.get("cpu", 0.0) > SHORT_LIMIT / 10:
-            self._trials = self._grader
-        return grade
-
-    async def grade_all(self, designs: Sequence[Files]) -> list[Grade]:
-        return await self._all([self._grade(self._trials, files) for files in designs])
-
-    async def grade_seeds(self, files: Files, seeds: Iterable[int]) -> list[Grade]:
-        """The same design, each time with another stimulus."""
-        return await self._all([self._grade(self._grader, files, seed) for seed in seeds])
-
-    async def _all(self, grades: Sequence[Coroutine[None, None, Grade]]) -> list[Grade]:
-        found = list(await asyncio.gather(*grades))
-        for grade in found:
-            self._remember(grade)
-        return found
-
-    async def _grade(self, grader: Grader, files: Files, seed: int | None = None) -> Grade:
-        grade = await grader.grade(self.problem, submit(self.problem, files), as_given=True, seed=seed)
-        if grader is not self._grader and was_stopped(grade) and grade.timings.get("cpu", 0.0) < SHORT_LIMIT / 3:
-            return await self._grade(self._grader, files, seed)  # the machine was busy: it had hardly begun
-        return grade
-
-    def _remember(self, grade: Grade, *, right: bool = False) -> None:
-        if grade.outcome is Outcome.ERROR:
-            self.errors.append((*grade.reasons, "")[0][:300])
-            return
-        self.tools = grade.tools or self.tools
-        self.hangs += was_stopped(grade)
-        kept = self._right if right and grade.outcome is Outcome.PASSED else self._other
-        for name in ("cpu", "total"):
-            kept[name] = max(kept.get(name, 0.0), grade.timings.get(name, 0.0))
-        if right and grade.outcome is Outcome.PASSED:
-            self.tests = tuple(dict.fromkeys(test.name for test in grade.tests if test.item))
-
-    def seconds(self, name: str) -> float | None:
-        """Of the right design, else of the costliest trial."""
-        found = (self._right or self._other).get(name)
-        return None if found is None else round(found, 2)
 
 
 def _distinct(problem: Problem, answers: Iterable[Files], most: int) -> list[tuple[str, Files]]:
@@ -298,7 +284,3 @@ def _distinct(problem: Problem, answers: Iterable[Files], most: int) -> list[tup
             seen.add(key)
             found.append((f"answer {len(found) + (problem.reference is None)}", files))
     return found
-
-
-def _compiles(grade: Grade) -> bool:
-    return all(stage.passed is not False for stage in grade.stages if stage.name.value == "syntax")

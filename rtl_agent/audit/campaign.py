@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rtl_agent.audit.audit import SHORT_LIMIT, AuditOptions, Auditor
+from rtl_agent.audit.audit import AuditOptions, Auditor
 from rtl_agent.audit.findings import AUDIT_VERSION, Findings
 from rtl_agent.audit.store import is_current, read_audit, with_trust, write_audit
 from rtl_agent.audit.trees import Files
+from rtl_agent.audit.trials import SHORT_LIMIT
 from rtl_agent.grading import GradeCache, Grader, default_cache_path
 from rtl_agent.problems import NearMiss, Problem, load_near_misses, read_near_misses
 

@@ -30,6 +30,10 @@ class Compared(StrEnum):
     UNKNOWN = "unknown"
 
 
+# Where the right design stands a bench, a design that does not compile or rest beside it does something else.
+UNLIKE = (Compared.DIFFERS, Compared.HANGS, Compared.BROKEN)
+
+
 class Comparison:
     """Of designs with a right one, whose tops were read by slang. `parameters` are those that the harness sets."""
 

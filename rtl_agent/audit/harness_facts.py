@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from rtl_agent.audit.trees import Design, Files
+from rtl_agent.grading import Grade
 from rtl_agent.grading.interface import HDL, ExpectedInterface, expected_interface
 from rtl_agent.problems import Problem
 
@@ -26,14 +27,36 @@ def design_of(problem: Problem, files: Files) -> Design:
     return Design(dict(files), hdl, tuple(one.top for one in expected_interface(problem.harness)))
 
 
+def touched(problem: Problem) -> dict[str, dict[str, int]]:
+    """Module -> names that its tests look for, ports or not, with a width."""
+    return {
+        one.top: {
+            port.name: port.width or _guessed_width(port.name)
+            for port in one.ports
+            if port.name.isidentifier() and port.name not in one.parameters
+        }
+        for one in expected_interface(problem.harness)
+    }
+
+
+def not_found(grade: Grade) -> Iterator[tuple[str, str, int]]:
+    """(module, name, width) of what a test looked for in a module and did not find, or not as one bit."""
+    said = "\n".join((*grade.reasons, *(test.message or "" for test in grade.tests)))
+    for module, name in dict.fromkeys(_NOT_FOUND.findall(said)):
+        yield module, name, _guessed_width(name)
+    for module, name in dict.fromkeys(_NOT_ONE_BIT.findall(said)):
+        yield module, name, 1
+
+
 def set_parameters(problem: Problem) -> list[str]:
     """Those that the harness sets when it compiles."""
     return list(dict.fromkeys(name for one in expected_interface(problem.harness) for name in one.parameters))
 
 
 def said_words(problem: Problem) -> set[str]:
-    """Every word of the specification and of the files that come with it."""
-    return set(_WORD.findall("\n".join((problem.prompt, *problem.context.values()))))
+    """Every word of the specification, of the files that come with it, and of the paths of files that are asked for."""
+    paths = (*problem.targets, *problem.context)
+    return set(_WORD.findall("\n".join((problem.prompt, *paths, *problem.context.values()))))
 
 
 def unnamed(problem: Problem) -> tuple[str, ...]:
@@ -112,16 +135,24 @@ def interfaces_shown(problem: Problem) -> Iterator[tuple[str, Files]]:
     for text in (problem.prompt, *problem.context.values()):
         for match in _HEADER.finditer(text):
             if match[1] == expected[0].top:
-                yield "the specification", {problem.targets[0]: f"{match[0]}\nendmodule\n"}
+                yield "the specification", {problem.targets[0]: f"{_TIMESCALE}{match[0]}\nendmodule\n"}
     if expected[0].ports:
         yield TOUCHED, {problem.targets[0]: _as_touched(problem, expected[0])}
 
 
 TOUCHED = "what the tests touch"  # an interface that is a guess: a design with it that fails says nothing
+_TIMESCALE = "`timescale 1ns/1ps\n"  # as most designs have it: a clock of 5 ns has no half of whole nanoseconds
+_TIMING = re.compile(r"cl(oc)?k|rst|reset", re.I)
 _ONE_BIT = re.compile(
-    r"cl(oc)?k|rst|reset|(^|_)(en|enable|valid|ready|start|done|clr|clear|load|req|ack|we|wr|rd)", re.I
+    rf"{_TIMING.pattern}|(^|_)(en|enable|valid|ready|start|done|clr|clear|load|req|ack|we|wr|rd)", re.I
 )
 _WIDE = 64  # an input of which nothing says how wide it is: what a test drives should fit
+_NOT_FOUND = re.compile(r"\b(\w+) contains no (?:child )?object named '?([A-Za-z_]\w*)")
+_NOT_ONE_BIT = re.compile(r"requires a scalar \w+\. Got \w+\((\w+)\.(\w+)\)")
+
+
+def _guessed_width(name: str) -> int:
+    return 1 if _ONE_BIT.search(name) else _WIDE
 
 
 def _as_touched(problem: Problem, expected: ExpectedInterface) -> str:
@@ -133,13 +164,13 @@ def _as_touched(problem: Problem, expected: ExpectedInterface) -> str:
         if port.name not in said or port.name in expected.parameters or not port.name.isidentifier():
             continue
         width = port.width or _said_width(shown, port.name)
-        if port.direction == "input":
-            ports.append(f"  input [{(width or (1 if _ONE_BIT.search(port.name) else _WIDE)) - 1}:0] {port.name}")
+        if port.direction == "input" or _TIMING.search(port.name):
+            ports.append(f"  input [{(width or _guessed_width(port.name)) - 1}:0] {port.name}")
         else:
             ports.append(f"  output [{(width or 1) - 1}:0] {port.name}")
     parameters = ", ".join(f"parameter {name} = 8" for name in expected.parameters if name.isidentifier())
     head = f"module {expected.top} {f'#({parameters}) ' if parameters else ''}"
-    return f"{head}(\n" + ",\n".join(ports).replace(" [0:0]", "") + "\n);\nendmodule\n"
+    return f"{_TIMESCALE}{head}(\n" + ",\n".join(ports).replace(" [0:0]", "") + "\n);\nendmodule\n"
 
 
 def _said_width(shown: str, name: str) -> int | None:

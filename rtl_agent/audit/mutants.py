@@ -4,14 +4,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from itertools import islice
 
 from rtl_agent.audit.choose import in_turn
-from rtl_agent.audit.equivalence import LONG, SHORT, Compared, Comparison
+from rtl_agent.audit.equivalence import LONG, SHORT, UNLIKE, Compared, Comparison
 from rtl_agent.audit.findings import Fate, MutantFate, MutationScore, fates
 from rtl_agent.audit.trees import Design, Files, Mutation, Trees
 from rtl_agent.grading import Grade, Outcome, StageName
 
 GradeAll = Callable[[Sequence[Files]], Awaitable[Sequence[Grade]]]
-# Where the right design stands a bench, a design that does not compile or rest beside it does something else.
-_UNLIKE = (Compared.DIFFERS, Compared.HANGS, Compared.BROKEN)
 
 
 async def fates_of_mutants(
@@ -70,7 +68,7 @@ async def _told_apart(mutations: Sequence[Mutation], design: Design, comparison:
     for cycles in (SHORT, LONG):
         left = [one for one in mutations if fate[one] is Fate.UNDECIDED]
         seen = await comparison.simulate([one.apply(design.files) for one in left], cycles=cycles)
-        fate |= {one: Fate.SURVIVED for one, what in zip(left, seen, strict=True) if what in _UNLIKE}
+        fate |= {one: Fate.SURVIVED for one, what in zip(left, seen, strict=True) if what in UNLIKE}
     # What waits for which event is not part of a proof: both sides must have the same clocks.
     same = [one for one in mutations if fate[one] is Fate.UNDECIDED and not _changes_events(one)]
     proofs = await comparison.prove([one.apply(design.files) for one in same])

@@ -144,9 +144,12 @@ class Trees:
             found[one["module"], one["output"]] = {**design.files, one["file"]: text}
         return found
 
-    async def gutted(self, design: Design) -> dict[str, dict[str, str]]:
-        """Designs with the same ports that tell nothing: how -> the target files."""
-        answer = await self._ask("gutted", design)
+    async def gutted(
+        self, design: Design, touched: Mapping[str, Mapping[str, int]] | None = None
+    ) -> dict[str, dict[str, str]]:
+        """Designs with the same ports that tell nothing: how -> the target files. `touched`: module -> name -> width of
+        what tests look for; what is no port of it becomes a signal inside."""
+        answer = await self._ask("gutted", design, touched=touched or {})
         return {how: {**design.files, **files} for how, files in answer["designs"].items() if files}
 
     async def renamed(self, design: Design, kept: Collection[str]) -> tuple[dict[str, str], tuple[str, ...]]:

@@ -15,7 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from rtl_agent.bench.soak import Sent, mixture
@@ -67,7 +67,9 @@ class Load:
         return not self.lost and not self.wrong and not self.double and ended_well
 
     def to_json(self) -> dict[str, object]:
-        return {**asdict(self), "lost": self.lost, "double": self.double, "good": self.good}
+        counted = {"outcomes": dict(self.outcomes), "kinds": dict(self.kinds)}
+        found = asdict(replace(self, outcomes=Counter(), kinds=Counter()))
+        return {**found, **counted, "lost": self.lost, "double": self.double, "good": self.good}
 
 
 class _Server:

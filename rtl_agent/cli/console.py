@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from rtl_agent.grading import Extraction
-from rtl_agent.grading.executors import EXECUTORS, GRADE_SERVER, is_address
+from rtl_agent.grading.executors import EXECUTORS, GRADE_SERVER, is_executor
 from rtl_agent.problems import BadRecord, Problem, Selection, Split, choose, load_problems
 from rtl_agent.registry import did_you_mean
 from rtl_agent.sandbox import choose_sandbox
@@ -115,7 +115,7 @@ Timeout = Annotated[
 
 
 def _ensure_executor(name: str) -> str:
-    if not is_address(name) and name not in EXECUTORS:
+    if not is_executor(name):
         near = did_you_mean(name, EXECUTORS)
         raise typer.BadParameter(f"{name!r} is not {', '.join(EXECUTORS)} or {GRADE_SERVER} of a grade server{near}")
     return name

@@ -10,7 +10,18 @@ from rich.markup import escape
 
 from rtl_agent.audit.filtering import TrustFilter
 from rtl_agent.cli import console
-from rtl_agent.cli.console import Categories, Difficulties, Families, Ids, Jobs, OssSimImage, SandboxName, SkipBad, out
+from rtl_agent.cli.console import (
+    Categories,
+    Difficulties,
+    ExecutorName,
+    Families,
+    Ids,
+    Jobs,
+    OssSimImage,
+    SandboxName,
+    SkipBad,
+    out,
+)
 from rtl_agent.cli.eval_options import (
     Backend,
     BaseUrl,
@@ -44,6 +55,7 @@ from rtl_agent.cli.eval_options import (
 )
 from rtl_agent.cli.evals import print_table
 from rtl_agent.cli.tables import Column, Table
+from rtl_agent.grading.executors import LOCAL
 from rtl_agent.options import BadOption
 from rtl_agent.problems import BadRecord, Selection
 from rtl_agent.runs.evaluations import read_evaluation
@@ -115,6 +127,7 @@ def evaluate(
     skip_bad: SkipBad = False,
     at_a_time: Annotated[int, typer.Option("--concurrency", min=1, help="Episodes at a time.")] = 16,
     jobs: Jobs = None,
+    executor: ExecutorName = LOCAL,
     sandbox: SandboxName = "",
     oss_sim_image: OssSimImage = "",
     cache: Annotated[bool, typer.Option(help="Cache grades, so that the same text is not graded twice.")] = True,
@@ -163,6 +176,7 @@ def evaluate(
             ks=tuple(sorted(set(k or ()))),
             reward=reward,
             jobs=jobs,
+            executor=executor,
             at_a_time=at_a_time,
             cache=cache,
         )
@@ -212,7 +226,7 @@ async def _evaluate(
     from rtl_agent.evaluation.evaluate import evaluate as run
     from rtl_agent.evaluation.samples import EvaluationSample, LostSample
 
-    for warning in (find_toolchain().warning(), sandbox_warning()):
+    for warning in (find_toolchain().warning(), sandbox_warning()) if options.executor == LOCAL else ():
         if warning:
             console.say_warning(warning)
     if chosen.left_out:

@@ -43,6 +43,7 @@ from rtl_agent.grading import (
     parse_weights,
     submit,
 )
+from rtl_agent.grading.executors import LOCAL
 from rtl_agent.problems import Selection, load_near_misses, load_problems
 from rtl_agent.sandbox import weakness_warning
 from rtl_agent.toolchain import fallback_warning
@@ -87,7 +88,7 @@ def grade(
         typer.Option(help="exact runs the harness as CVDP does, fast in warm simulators; auto: fast where possible."),
     ] = SimulationMode.AUTO,
     cache: Annotated[bool, typer.Option(help="Cache grades, so that the same text is not graded twice.")] = True,
-    executor: ExecutorName = "local",
+    executor: ExecutorName = LOCAL,
     sandbox: SandboxName = "",
     oss_sim_image: OssSimImage = "",
     only: Only = None,

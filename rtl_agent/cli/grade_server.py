@@ -14,6 +14,7 @@ from rtl_agent.cli.console import Jobs, OssSimImage, SandboxName, SkipBad, Timeo
 from rtl_agent.grading import default_cache_path
 from rtl_agent.grading.executors.http_executor import KEY_VARIABLE
 from rtl_agent.problems import Needs, Problem, load_problems
+from rtl_agent.sandbox import sandbox_warning
 from rtl_agent.toolchain import find_toolchain
 from rtl_agent.web.rules import is_loopback, url_of
 
@@ -80,8 +81,9 @@ def grade_server(
     if key_file is not None and readable_by_others(key_file):
         console.say_warning(f"other users of this machine can read {key_file}: chmod 600 {key_file}")
     problems = _problems(sources or ["bundled"], skip_bad=skip_bad)
-    if warning := find_toolchain().warning():
-        console.say_warning(warning)
+    for warning in (find_toolchain().warning(), sandbox_warning()):
+        if warning:
+            console.say_warning(warning)
     settings = Settings(
         Key(key),
         host=host,

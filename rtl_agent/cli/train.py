@@ -13,7 +13,7 @@ from rtl_agent.cli import console
 from rtl_agent.cli.runs import RunPath, find_run
 from rtl_agent.report import write_report
 from rtl_agent.training.config import Mode
-from rtl_agent.training.errors import TrainingError
+from rtl_agent.training.errors import BadConfig, TrainingError
 from rtl_agent.training.parse import Choice, choose, choose_new, choose_resumed
 from rtl_agent.training.plan import help_text, plan, presets_text, run_directory
 
@@ -21,6 +21,7 @@ _WORDS = Annotated[list[str] | None, typer.Argument(metavar="[key=value ...]", s
 _AS_WRITTEN = {"ignore_unknown_options": True, "help_option_names": []}
 _NEEDED = ("tinker", "tinker_cookbook", "torch")
 _HELP = {"--help", "-h", "help"}
+_DRY = {"--dry-run", "--dry_run"}
 
 app = typer.Typer(
     help="Train a model by reinforcement learning, distillation, or both. `rtl-agent train MODE --help` lists options.",
@@ -97,6 +98,9 @@ def _train_new(mode: Mode, words: list[str]) -> None:
         _help(mode, [word for word in words if word not in _HELP])
         return
     ensure_packages()
+    if _DRY & set(words):
+        _foresee(mode, [word for word in words if word not in _DRY])
+        return
     _train(lambda: choose(mode, words))
 
 
@@ -109,6 +113,26 @@ def _train(choose_it: Callable[[], Choice]) -> None:
         raise SystemExit(console.INTERRUPTED) from None
     console.err.print(f"report: {page}", highlight=False, markup=False)
     typer.echo(path)
+
+
+def _foresee(mode: Mode, words: list[str]) -> None:
+    """The plan, and what the run would take; nothing is started."""
+    try:
+        choice = choose_new(mode, words)
+        for line in plan(choice):
+            console.err.print(console.harmless(line), highlight=False, markup=False, soft_wrap=True)
+        from rtl_agent.envs.renderers import UnknownRenderer  # these import torch and tinker: seconds
+        from rtl_agent.envs.tokenizers import NoTokenizer
+        from rtl_agent.training.forecast import forecast, lines
+
+        try:
+            found = forecast(choice.config)
+        except (NoTokenizer, UnknownRenderer) as error:
+            raise BadConfig(str(error)) from error
+    except TrainingError as error:
+        console.say_error(str(error))
+        sys.exit(error.exit_code)
+    _print(map(console.harmless, lines(found, choice.config)))
 
 
 def _help(mode: Mode, words: list[str]) -> None:

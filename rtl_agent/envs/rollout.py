@@ -41,8 +41,15 @@ async def gather_or_cancel(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
+Spent = Callable[[int, int], None]  # is told the tokens of a prompt and of its answer
+
+
 def _untimed(kind: str) -> AbstractContextManager[None]:
     return nullcontext()
+
+
+def unmetered(prompt: int, answer: int) -> None:
+    """Where nobody asks what an answer costs."""
 
 
 def _unheard(tails: int) -> None: ...
@@ -60,6 +67,7 @@ class Policy:
     entropy_topk: int = 0  # of the likeliest tokens at each position, to record the entropy; 0: not recorded
     tail_tokens: int = 0  # an episode is asked for in requests of at most so many tokens; 0: a turn in one
     on_tail: Callable[[int], None] = _unheard  # an episode goes on after so many times `tail_tokens`
+    spent: Spent = unmetered
 
     def completer(self, problem_id: str, index: int) -> "SeededCompleter":
         """The same for the same seed, problem and number of the sample, whoever asks."""
@@ -136,6 +144,7 @@ class SeededCompleter(TokenCompleter):
             )
         one = answer.sequences[0]
         self.sampled += len(one.tokens)
+        policy.spent(prompt.length, len(one.tokens))
         tops = (one.topk_logprobs or ()) if policy.entropy_topk else ()
         entropy = [entropy_of(top) for top in tops if top]
         return SampledTokens(list(one.tokens), list(one.logprobs or ()), one.stop_reason, entropy)

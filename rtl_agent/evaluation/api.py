@@ -9,6 +9,7 @@ from rtl_agent.evaluation.evaluate import EvaluationOptions, problem_set
 from rtl_agent.evaluation.evaluate import evaluate as run
 from rtl_agent.evaluation.models import ModelSpec, episode_config
 from rtl_agent.evaluation.result import EvaluationResult
+from rtl_agent.grading.executors import LOCAL
 from rtl_agent.problems import Selection
 
 __all__ = ["EvaluationResult", "evaluate"]
@@ -31,6 +32,7 @@ def evaluate(
     checkpoint: str = "",
     renderer: str = "",
     jobs: int | None = None,
+    executor: str = LOCAL,
     out: Path | None = None,
     fresh: bool = False,
     **episode: Any,
@@ -51,7 +53,8 @@ def evaluate(
         backend: embedded, tinker or http://host:port; the run's own, or embedded, if not given.
         engine: qwen3 or transformers on an embedded server; the one that fits the model, if not given.
         renderer: how messages become tokens; by the model's name if not given.
-        jobs: episodes at a time.
+        jobs: grades at a time.
+        executor: where answers are graded: local, ray, or `http://HOST:PORT` of a grade server.
         out: the JSON file of the result; answers are kept next to it, and the same call resumes with them.
         fresh: throw away answers of an earlier call.
         **episode: fields of `EpisodeConfig`, such as kind="agentic", max_tokens=2048, extraction="cvdp".
@@ -69,7 +72,14 @@ def evaluate(
     spec = ModelSpec(model, backend, base_url, api_key_env, checkpoint, renderer, engine)
     rules = episode_config(spec, **episode)
     options = EvaluationOptions(
-        rules, samples=samples, temperature=temperature, seed=seed, ks=tuple(sorted(set(k))), reward=reward, jobs=jobs
+        rules,
+        samples=samples,
+        temperature=temperature,
+        seed=seed,
+        ks=tuple(sorted(set(k))),
+        reward=reward,
+        jobs=jobs,
+        executor=executor,
     )
     chosen = problem_set(problems, Selection(), episode=rules, limit=limit)
     work = run(spec, chosen, options, problems, out, fresh=fresh)

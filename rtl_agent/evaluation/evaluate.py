@@ -3,7 +3,7 @@
 import re
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +26,7 @@ from rtl_agent.evaluation.summary import usual_ks
 from rtl_agent.evaluation.text_player import TextPlayer
 from rtl_agent.grading import Extraction, GradeCache, Grader, default_cache_path, parse_weights
 from rtl_agent.grading.cache_key import grading_version
+from rtl_agent.grading.executors import LOCAL
 from rtl_agent.options import BadOption
 from rtl_agent.problems import (
     BadRecord,
@@ -38,7 +39,6 @@ from rtl_agent.problems import (
 )
 from rtl_agent.runs.episode import Episode
 from rtl_agent.runs.files import append_line, cannot, to_line
-from rtl_agent.toolchain import Toolchain, find_toolchain
 
 
 @dataclass(frozen=True)
@@ -95,6 +95,7 @@ class EvaluationOptions:
     ks: tuple[int, ...] = ()
     reward: str = "staged"
     jobs: int | None = None
+    executor: str = LOCAL
     at_a_time: int = AT_A_TIME
     cache: bool = True
 
@@ -120,18 +121,17 @@ async def opened(
 ) -> AsyncIterator[OpenEvaluation]:
     """Model, tools and grader, ready to play."""
     weights = parse_weights(options.reward)
-    toolchain = find_toolchain()
-    tools = _versions(toolchain, problems)
     with GradeCache(default_cache_path() if options.cache else None) as cache:
         grader = Grader(
             weights=weights,
             jobs=options.jobs,
             timeout_seconds=options.episode.timeout_seconds,
-            toolchain=toolchain,
+            executor=options.executor,
             cache=cache,
             extraction=Extraction(options.episode.extraction),
         )
         async with grader, open_model(spec) as model:
+            tools = _merged(await grader.tools(problems))
             with live_grader(grader):
                 try:
                     episode = resolved(options.episode, model.base)
@@ -240,11 +240,11 @@ def _as_file_name(word: str) -> str:
     return re.sub(r"[^A-Za-z0-9.@]+", "-", word).strip("-")
 
 
-def _versions(toolchain: Toolchain, problems: Sequence[Problem]) -> dict[str, str]:
-    """Of every tool; cocotb's generations side by side where the problems need both."""
+def _merged(tools: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """The version of every tool; cocotb's generations side by side where the problems need both."""
     found: dict[str, list[str]] = {}
-    for cocotb in sorted({problem.harness.cocotb_version for problem in problems}):
-        for name, version in toolchain.versions(cocotb).items():
+    for versions in tools:
+        for name, version in versions.items():
             found.setdefault(name, []).append(version)
     return {name: ", ".join(dict.fromkeys(versions)) for name, versions in found.items()}
 

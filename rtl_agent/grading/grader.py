@@ -1,14 +1,14 @@
 """`Grader`: a problem and a submission -> `Grade`. asyncio in front, an executor behind, a cache between them."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Generic, TypeVar
 
 from rtl_agent.grading.cache import GradeCache
-from rtl_agent.grading.cache_key import GradeKeys
-from rtl_agent.grading.executors import Executor, ExecutorFault, GradeJob, LocalExecutor, find_executor
+from rtl_agent.grading.cache_key import GRADER, GradeKeys
+from rtl_agent.grading.executors import LOCAL, Executor, ExecutorFault, GradeJob, LocalExecutor, find_executor
 from rtl_agent.grading.extract import extract
 from rtl_agent.grading.grade import Grade, Outcome, Reward, Stage, StageName
 from rtl_agent.grading.job import error_grade, job_seed
@@ -127,7 +127,7 @@ class Grader:
         path: SimulationMode = SimulationMode.AUTO,
         sandbox: Sandbox | None = None,
         toolchain: Toolchain | None = None,
-        executor: str | Executor = "local",
+        executor: str | Executor = LOCAL,
         cache: GradeCache | None = None,
         extraction: Extraction = DEFAULT_EXTRACTION,
     ) -> None:
@@ -155,7 +155,7 @@ class Grader:
         toolchain: Toolchain | None,
     ) -> Executor:
         if sandbox or toolchain:
-            if name != "local":
+            if name != LOCAL:
                 raise ValueError(_LOCAL_ONLY)
             return LocalExecutor(
                 jobs=jobs, timeout_seconds=timeout_seconds, path=path, sandbox=sandbox, toolchain=toolchain
@@ -232,10 +232,15 @@ class Grader:
         grade = await self._look_up(self._keys.key(job, fingerprint), job)
         return replace(grade, stages=_with_notes(grade.stages, job.submission))
 
-    async def check(self, problems: Iterable[Problem]) -> None:
-        """ExecutorFault, with a sentence, where nobody can judge these: no server, no tools, a wrong key."""
-        for version in sorted({problem.harness.cocotb_version for problem in problems}):
-            await self._executor.fingerprint(version)
+    async def tools(self, problems: Iterable[Problem]) -> Sequence[Mapping[str, str]]:
+        """The versions of the tools that judge these, for each cocotb generation among them, wherever that is.
+
+        Raises:
+            ExecutorFault: nobody can: there is no server, no tool, or the key is wrong. The message says which.
+        """
+        versions = sorted({problem.harness.cocotb_version for problem in problems})
+        found = [await self._executor.fingerprint(version) for version in versions]
+        return [{name: text for name, text in one.items() if name != GRADER} for one in found]
 
     async def _with_progress(self, job: GradeJob, grade: Grade, fingerprint: Mapping[str, str]) -> Grade:
         """How far a failed design came, against the reference's grade, which is looked up or made once."""

@@ -18,6 +18,8 @@ from rtl_agent.problems import CocotbVersion, Harness, Problem
 from rtl_agent.sandbox import Sandbox, sandbox_note
 from rtl_agent.toolchain import Toolchain
 
+_MOST_PROBLEMS = 4096  # whose interfaces are remembered: a server that judges others' problems meets no end of them
+
 
 class GradePipeline:
     """Holds the boxes that outlive a job: the interface checker's, and the warm ones of the fast path."""
@@ -143,5 +145,7 @@ class InterfaceStage:
         harness, expected = self._expected.get(problem.id, (None, ()))
         if harness is not problem.harness:
             expected = expected_interface(problem.harness)
+            if len(self._expected) >= _MOST_PROBLEMS:
+                self._expected.clear()
             self._expected[problem.id] = (problem.harness, expected)
         return expected

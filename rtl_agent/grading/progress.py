@@ -13,8 +13,9 @@ The progress of one test is the mean of two parts, both 0 for a design whose out
 * values matched: by signal, (matched - common) / (compared - common) as shares of what a right design compares, where
   the most common expected value makes `common`. Their mean over the signals of which different values are expected.
 
-How many there are comes from the reference. Without one it is what the test asked in its second pass, if that came to
-the end of the test; else twice what it asked, and at least ten more. A test that never ran has 0.
+How many there are comes from the reference. Without one it is what the test asked in its second pass, and at least ten,
+if that came to the end of the test; else twice what it asked, and at least ten more. Checks beyond that number count
+against a design: one that makes a test's loop long gains nothing by it. A test that never ran has 0.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -53,7 +54,8 @@ class _Test:
     def reached(self) -> float:
         if self.own is None or not self.asked:
             return 0.0
-        return min(self.own.changes_held / self.asked, 1.0 if self.time is None else self.time, 1.0)
+        share = min(self.own.changes_held, self.asked) / max(self.own.changes, self.asked)
+        return min(share, 1.0 if self.time is None else self.time)
 
     @property
     def signals(self) -> Mapping[str, float]:
@@ -71,7 +73,8 @@ class _Test:
 
 
 def _expected(total: int, whole: bool) -> int:
-    return total if whole else max(UNKNOWN_FACTOR * total, total + UNKNOWN_MORE)
+    """How many checks there are where no reference tells: a design may have ended the loop that they are in."""
+    return max(total, UNKNOWN_MORE) if whole else max(UNKNOWN_FACTOR * total, total + UNKNOWN_MORE)
 
 
 def _matched(own: Compared | None, known: Compared, test: _Test) -> float | None:
@@ -82,7 +85,7 @@ def _matched(own: Compared | None, known: Compared, test: _Test) -> float | None
     common = max(known.commonest / known.compared, own.commonest / own.compared if own.compared else 0.0)
     if common >= 1:  # it was kept at the common value where others are expected
         return 0.0
-    return _within((own.matched / max(asked, own.compared) - common) / (1 - common))
+    return _within((min(own.matched, asked) / max(asked, own.compared) - common) / (1 - common))
 
 
 def _within(share: float) -> float:
@@ -153,6 +156,7 @@ def _parts(passed: float, listed: Sequence[TestResult], failed: Sequence[_Test])
             "checks_reached",
             _mean(test.reached for test in failed),
             f"{all_held} checks held before the first that did not, {held} of {asked} that expect a changed value"
+            + _beyond(failed)
             + _unknown(failed),
         ),
         ProgressPart(
@@ -169,6 +173,11 @@ def _parts(passed: float, listed: Sequence[TestResult], failed: Sequence[_Test])
             else "no right design is known to compare with",
         ),
     )
+
+
+def _beyond(failed: Sequence[_Test]) -> str:
+    more = sum(max(0, test.own.changes - test.asked) for test in failed if test.own)
+    return f"; it was asked {more} more than a right design, which count against it" if more else ""
 
 
 def _unknown(failed: Sequence[_Test]) -> str:

@@ -102,6 +102,7 @@ _LINES: dict[tuple[str, str, str], dict[str, str]] = {
         "hard pool": "curriculum/hard",
         "problems solved so far": "curriculum/solved",
     },
+    ("cost", "Estimated cost of the run so far", "dollars"): {"by the price list": "cost/dollars"},
     ("entropy", "Entropy of the student", "nats per token"): {"entropy": "optim/entropy"},
     ("sampler_kl", "KL divergence between sampler and trainer", "nats per token"): {
         "estimator v1": "optim/kl_sample_train_v1",

@@ -76,10 +76,23 @@ def _facts(run: RunRecord, training: Digest) -> list[Markup]:
         f"{counted(len(training.problems), kind)}{place}" if training.problems else None,
         f"{held_out:,} held out" if held_out else None,
         counted(training.episodes, "episode") if training.episodes else None,
+        *_cost(run),
         _checkpoints(run),
         _began(run),
     ]
     return [tag("p", *_separated(facts))]
+
+
+def _cost(run: RunRecord) -> list[str]:
+    """The newest sums. Dollars are an estimate wherever they are shown."""
+    newest = {name: points[-1][1] for name in ("dollars", "cpu_hours", "dollars_per_point")
+              if (points := run.series(f"cost/{name}"))}  # fmt: skip
+    found = [f"{newest['cpu_hours']:.2g} CPU hours on this machine"] if "cpu_hours" in newest else []
+    if "dollars" in newest:
+        found.append(f"estimated cost ${newest['dollars']:,.2f}")
+    if "dollars_per_point" in newest:
+        found.append(f"${newest['dollars_per_point']:,.2f} for each point of held-out pass rate")
+    return found
 
 
 def _began(run: RunRecord) -> str | None:

@@ -18,7 +18,7 @@ from rtl_agent.grading.executors import ExecutorFault
 from rtl_agent.grading.grader import SingleFlight
 from rtl_agent.problems import Problem
 from rtl_agent.sandbox import SandboxError
-from rtl_agent.service.bodies import FilesFor, Reply, Submitted, read_job, read_submitted
+from rtl_agent.service.bodies import FilesFor, Job, Reply, Submitted, read_job, read_submitted
 from rtl_agent.service.judge import Judge
 from rtl_agent.service.metrics import CONTENT_TYPE, Metrics
 from rtl_agent.service.openapi import JOB_ID, schema
@@ -74,7 +74,7 @@ class GradeService:
             timeout_seconds=settings.timeout_seconds,
             accepts_problems=settings.accepts_problems,
         )
-        self._by_id: SingleFlight[Grade] = SingleFlight()
+        self._by_id: SingleFlight[bytes] = SingleFlight()
         self._answers: OrderedDict[str, bytes] = OrderedDict()  # to jobs by id, the newest
         self._kept_bytes = 0
         self._tasks: dict[str, set[asyncio.Task[Any]]] = {}  # by the id of the job, "" for /grade
@@ -89,7 +89,7 @@ class GradeService:
             ("GET", "/problems/{id}", self.problem),
             ("POST", "/grade", self.grade),
             ("GET", "/executor", self.executor),
-            ("PUT", f"/jobs/{{id:{JOB_ID.strip('^$')}}}", self.put_job),
+            ("POST", f"/jobs/{{id:{JOB_ID.strip('^$')}}}", self.run_job),
             ("DELETE", f"/jobs/{{id:{JOB_ID.strip('^$')}}}", self.delete_job),
         ]
 
@@ -139,21 +139,27 @@ class GradeService:
             }
         )
 
-    async def put_job(self, request: web.Request) -> web.Response:
+    async def run_job(self, request: web.Request) -> web.Response:
         name = request.match_info["id"]
+        if name in self._answers or name in self._by_id:
+            self.metrics.repeated.inc()
         if (kept := self._answers.get(name)) is not None:
-            self.metrics.repeated.inc()
             return _sent(kept)
-        if name in self._by_id:
-            self.metrics.repeated.inc()
         with self.turns.admitted():
             job = read_job(await _body(request), accepts_problems=self.settings.accepts_problems)
-            grade = await self._attended(name, self._by_id.share(name, lambda: self.judge.run(job)))
-        if (kept := self._answers.get(name)) is None:
-            self.metrics.note_answered(grade)
-            kept = json.dumps(grade.to_json()).encode("ascii")
-            self._keep(name, kept)
+            if (kept := self._answers.get(name)) is None:  # while the body came, another connection may have had it
+                kept = await self._attended(name, self._by_id.share(name, lambda: self._answer(name, job)))
         return _sent(kept)
+
+    async def _answer(self, name: str, job: Job) -> bytes:
+        """Judged, counted and kept as one: no second request of this name can come in between."""
+        grade = await self.judge.run(job)
+        self.metrics.note_answered(grade)
+        answer = self._answers[name] = json.dumps(grade.to_json()).encode("ascii")
+        self._kept_bytes += len(answer)
+        while len(self._answers) > _KEPT_ANSWERS or self._kept_bytes > _KEPT_BYTES:
+            self._kept_bytes -= len(self._answers.popitem(last=False)[1])
+        return answer
 
     async def delete_job(self, request: web.Request) -> web.Response:
         tasks = list(self._tasks.get(request.match_info["id"], ()))
@@ -219,12 +225,6 @@ class GradeService:
                 f"the grade was not made within {seconds:g} s: send less, or start the server with a longer --deadline"
             )
             raise RequestError(504, text, code="deadline") from None
-
-    def _keep(self, name: str, answer: bytes) -> None:
-        self._answers[name] = answer
-        self._kept_bytes += len(answer)
-        while len(self._answers) > _KEPT_ANSWERS or self._kept_bytes > _KEPT_BYTES:
-            self._kept_bytes -= len(self._answers.popitem(last=False)[1])
 
 
 def _first(group: BaseException) -> BaseException:

@@ -1,5 +1,6 @@
 """What Prometheus reads: jobs by how they ended, those that run and wait, and how long a grade takes."""
 
+import logging
 from collections.abc import Callable
 
 from prometheus_client import (
@@ -15,6 +16,7 @@ from prometheus_client import (
 
 from rtl_agent.grading import Grade, Outcome
 
+log = logging.getLogger(__name__)
 CONTENT_TYPE = "text/plain"
 disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series for each counter, which says when it was made
 _BUCKETS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
@@ -59,6 +61,8 @@ class Metrics:
 
     def note_judged(self, grade: Grade) -> None:
         self.judged.labels(grade.outcome.value).inc()
+        if grade.outcome is Outcome.ERROR:
+            log.error("%s could not be judged: %s", grade.problem_id, "; ".join(grade.reasons)[:500])
         if (seconds := grade.timings.get("total")) is not None:
             self.seconds.observe(seconds)
 

@@ -142,8 +142,8 @@ def schema(example: Mapping[str, Any] | None, *, accepts_problems: bool) -> dict
             "/executor": {"get": _operation("executor", "What rtl-agent's own client asks first.", "Executor", _KEYED)},
             "/jobs/{id}": {
                 "parameters": [job_id],
-                "put": _operation(
-                    "put_job",
+                "post": _operation(
+                    "run_job",
                     "Run a job. Sent again by the same id it is not run again.",
                     grade,
                     (404, *_WORKING),

@@ -24,6 +24,7 @@ from rtl_agent.training.config import (
     OptimConfig,
     RunConfig,
 )
+from rtl_agent.training.cost import BudgetConfig
 from rtl_agent.training.curriculum_options import CurriculumConfig
 from rtl_agent.training.errors import BackendGone, BadConfig, LossNotFinite, TrainingError
 from rtl_agent.training.interrupt import Interrupted, Stop
@@ -39,6 +40,7 @@ __all__ = [
     "BackendGone",
     "BadConfig",
     "BadOption",
+    "BudgetConfig",
     "Config",
     "CurriculumConfig",
     "DataConfig",

@@ -25,6 +25,7 @@ class Advisor:
 
     teacher: TeacherOf
     reader: Reader
+    spent: Callable[[int], None] = lambda tokens: None  # is told the tokens of each text that the teacher scores
 
     async def advise(
         self,
@@ -38,6 +39,7 @@ class Advisor:
         tokens = [tokens_of(datum) for datum in data]
         readings = [self.reader.read(builder, played, one) for one in tokens]
         found = await gather_or_cancel(advice_if_it_fits(teacher, reading) for reading in readings)
+        self.spent(sum(len(reading.tokens) for reading in readings))
         return tuple(
             replace(advice, text_bytes=scored_bytes(builder.model_name, one, datum, advice))
             for advice, one, datum in zip(found, tokens, data, strict=True)

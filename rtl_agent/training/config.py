@@ -7,16 +7,18 @@ is needed to read them, and the group of the episode is the very one that `eval`
 option can be written with its group or without: `objective.kl_penalty_coef=0.5` and `kl_penalty_coef=0.5` are the same.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import isfinite
 from typing import Any, Literal, get_args
 
 from rtl_agent.envs.episode_config import SINGLE, EpisodeConfig
+from rtl_agent.grading.executors import EXECUTORS, GRADE_SERVER, is_executor
 from rtl_agent.grading.reward import PRESETS as REWARDS
-from rtl_agent.grading.reward import RewardWeights, parse_weights
 from rtl_agent.options import BadOption, NamedOption, check_options, named_options, option
 from rtl_agent.prompts import system_names
+from rtl_agent.training.cost import BudgetConfig
 from rtl_agent.training.curriculum_options import CurriculumConfig, check_curriculum
+from rtl_agent.training.grading_options import GradingConfig
 from rtl_agent.training.overlap_options import OverlapConfig
 from rtl_agent.training.teacher_options import SELF, TeacherSpec, check_teachers, teacher_specs
 
@@ -217,43 +219,6 @@ class OptimConfig:
 
 
 @dataclass(frozen=True)
-class GradingConfig:
-    """The reward, and how answers are graded."""
-
-    reward: str = option(
-        "staged",
-        f"reward preset ({', '.join(REWARDS)}), with weights of reward terms over it (staged,latches=-0.2); *_coef "
-        "change single weights",
-    )
-    format_coef: float | None = option(None, "weight of an answer in the right form", at_least=0)
-    interface_coef: float | None = option(None, "weight of the ports that the specification names", at_least=0)
-    syntax_coef: float | None = option(None, "weight of RTL that compiles", at_least=0)
-    test_coef: float | None = option(None, "weight of the tests; 0 skips the simulation", at_least=0)
-    jobs: int = option(0, "grades at a time; 0: one for each core", alias="grading_jobs", at_least=0, resume=True)
-    sandbox: str = option(
-        "", "where designs run: bubblewrap, docker or podman; empty: $RTL_AGENT_SANDBOX, else bubblewrap", resume=True
-    )
-    oss_sim_image: str = option(
-        "",
-        "container image with the simulators, such as CVDP's, for sandbox=docker and sandbox=podman; empty: this "
-        "machine's simulators",
-        resume=True,
-    )
-
-    def weights(self) -> RewardWeights:
-        """The preset, with single weights replaced."""
-        given: dict[str, Any] = {
-            "format": self.format_coef,
-            "interface": self.interface_coef,
-            "syntax": self.syntax_coef,
-            "tests": self.test_coef,
-        }
-        return replace(
-            parse_weights(self.reward), **{name: value for name, value in given.items() if value is not None}
-        )
-
-
-@dataclass(frozen=True)
 class EvalConfig:
     """Evaluation on held-out problems, and the exam before and after."""
 
@@ -310,6 +275,7 @@ class Config:
         overlap: sampling while the step before trains.
         grading: the reward, and how answers are graded.
         eval: evaluation on held-out problems, and the exam.
+        budget: what the run may cost.
         run: the run directory, checkpoints and trackers.
 
     Raises:
@@ -332,6 +298,7 @@ class Config:
     overlap: OverlapConfig = OverlapConfig()
     grading: GradingConfig = GradingConfig()
     eval: EvalConfig = EvalConfig()
+    budget: BudgetConfig = BudgetConfig()
     run: RunConfig = RunConfig()
 
     @property
@@ -357,9 +324,8 @@ class Config:
     def __post_init__(self) -> None:
         for group in (self.data, self.curriculum, self.model, self.episode, self.objective, self.optim, self.grading):
             check_options(group)
-        check_options(self.overlap)
-        check_options(self.eval)
-        check_options(self.run)
+        for group in (self.overlap, self.eval, self.budget, self.run):
+            check_options(group)
         _check(self)
 
 
@@ -371,6 +337,9 @@ def _check(config: Config) -> None:
         weights = config.grading.weights()
     except ValueError as error:
         raise BadOption("reward", config.grading.reward, f"choose from {', '.join(REWARDS)}; {error}") from error
+    if not is_executor(config.grading.executor):
+        known = f"{', '.join(EXECUTORS)} or {GRADE_SERVER} of a grade server"
+        raise BadOption("executor", config.grading.executor, f"choose from {known}")
     if not isfinite(weights.total):
         raise BadOption("reward", config.grading.reward, "its weights must be finite")
     if unknown := {name.strip() for name in config.eval.exam_of.split(",")} - {"before", "after", "teacher", ""}:

@@ -15,7 +15,7 @@ from typing import Any
 
 import tinker
 
-from rtl_agent.envs.rollout import Policy, gather_or_cancel, seed_of
+from rtl_agent.envs.rollout import Policy, Spent, gather_or_cancel, seed_of, unmetered
 from rtl_agent.problems import Problem
 from rtl_agent.runs import write_whole
 from rtl_agent.training.config import Config
@@ -95,7 +95,9 @@ class Exam:
     sets: Mapping[str, Sequence[Problem]]
     directory: Path
 
-    async def examine(self, who: str, client: tinker.SamplingClient, tasks: TrainingTasks | None = None) -> None:
+    async def examine(
+        self, who: str, client: tinker.SamplingClient, tasks: TrainingTasks | None = None, spent: Spent = unmetered
+    ) -> None:
         """Ask and keep the results; what was kept by an earlier start of the run stays as it is.
 
         `tasks` asks in the tokens of another model than the student.
@@ -105,9 +107,10 @@ class Exam:
             return
         found: dict[str, Any] = {}
         for name, problems in self.sets.items():
+            samples = self.config.eval.exam_samples
             found[name] = {
-                "greedy": asdict(await self._ask(client, problems, 1, 0.0, tasks)),
-                "sampled": asdict(await self._ask(client, problems, self.config.eval.exam_samples, 1.0, tasks)),
+                "greedy": asdict(await self._ask(self._policy(client, 0.0, spent), problems, 1, tasks)),
+                "sampled": asdict(await self._ask(self._policy(client, 1.0, spent), problems, samples, tasks)),
             }
         write_whole(self.directory / FILE, json.dumps({**kept, who: found}, indent=1).encode())
 
@@ -117,15 +120,13 @@ class Exam:
         if kept.pop(who, None) is not None:
             write_whole(self.directory / FILE, json.dumps(kept, indent=1).encode())
 
+    def _policy(self, client: tinker.SamplingClient, temperature: float, spent: Spent) -> Policy:
+        seed = seed_of("exam", temperature)
+        return Policy(client, self.config.episode.max_tokens, temperature, seed, spent=spent)
+
     async def _ask(
-        self,
-        client: tinker.SamplingClient,
-        problems: Sequence[Problem],
-        samples: int,
-        temperature: float,
-        tasks: TrainingTasks | None,
+        self, policy: Policy, problems: Sequence[Problem], samples: int, tasks: TrainingTasks | None
     ) -> ExamResult:
-        policy = Policy(client, self.config.episode.max_tokens, temperature, seed_of("exam", temperature))
         builders = [(tasks or self.tasks).builder(one, samples) for one in problems]
         return result(await gather_or_cancel(play_group(builder, policy) for builder in builders), samples)
 

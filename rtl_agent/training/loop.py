@@ -43,8 +43,10 @@ from rtl_agent.training.objective import Objective, TrainingBatch, reference_bat
 from rtl_agent.training.preflight import Preflight
 from rtl_agent.training.record import records
 from rtl_agent.training.rollouts import Group, play_group
+from rtl_agent.training.spending import Spending
 from rtl_agent.training.student import Passes, Student, learning_rate
 from rtl_agent.training.tasks import TrainingTasks
+from rtl_agent.training.teacher_options import TeacherSpec
 
 T = TypeVar("T")
 
@@ -59,6 +61,7 @@ class Loop:
     student: Student
     advisor_of: Callable[[Problem], Advisor | None]
     run: RunWriter
+    spending: Spending
     display: Display
     trackers: Trackers
     total: int
@@ -70,6 +73,7 @@ class Loop:
     pass_rates: PassRates | None = None
     stop: Stop = field(default_factory=Stop)
     done: int = 0  # steps whose weights, metrics and rollouts are there
+    limit: str = ""  # the one that ended the run before its last step
     clock: Clock = field(default_factory=Clock)
     _published: dict[int, str] = field(default_factory=dict)  # where the weights after so many steps are kept
     _resumable: Mapping[str, Any] = field(default_factory=dict)  # what was in flight at the last checkpoint
@@ -104,16 +108,22 @@ class Loop:
         if self.exam and first < self.total:
             self.exam.forget(AFTER)
         for step in range(first, self.total):
+            if self.limit:
+                await self._save_stopped()
+                return
             metrics: dict[str, float] = {}
             if self._due(step, self.config.eval.every):
                 metrics |= await self._droppable(self._evaluate(step))
             metrics |= await self._droppable(self._step(step))
+            metrics |= self.spending.settle(metrics)
+            self.limit = self.spending.reached()
             self._log(step, metrics)
             self.done, self._committed = step + 1, False
             if self._due(self.done, self.config.run.save_every) or self.done == self.total:
                 await self._save(f"{self.done:06d}", self.done)
             self.display.step(step, metrics)
         if metrics := await self._droppable(self._evaluate(self.total)):
+            metrics |= self.spending.settle(metrics)
             self._log(self.total, metrics)
             self.display.step(self.total - 1, metrics)
         await self._droppable(self._examine(AFTER, self.weights.client))
@@ -253,6 +263,7 @@ class Loop:
             self.config.model.entropy_topk,
             self.config.overlap.tail_tokens,
             on_tail,
+            self.spending.sampled(),
         )
         builder = self.tasks.builder(problem, self.config.optim.group_size)
         return await play_group(builder, policy, self.advisor_of(problem))
@@ -325,12 +336,16 @@ class Loop:
         assert self.tested_teacher is not None
         return self.tasks.asked_of(self.tested_teacher.model, self.tested_teacher.renderer_name)
 
+    def _asked(self, who: str) -> TeacherSpec | None:
+        """None is the student; of several teachers the first is tested."""
+        return self.config.teachers[0] if who == TEACHER else None
+
     async def _examine(
         self, who: str, client: tinker.SamplingClient | None, tasks: TrainingTasks | None = None
     ) -> None:
         if self.exam and client is not None and who in self.config.eval.exam_of.split(","):
             self.display.doing(f"exam: {who}")
-            await self.exam.examine(who, client, tasks)
+            await self.exam.examine(who, client, tasks, self.spending.sampled(self._asked(who)))
             self.display.doing("training")
 
     async def _test(
@@ -339,7 +354,8 @@ class Loop:
         """Every test set, asked of the student or its teacher in the same way; the answers are kept."""
         temperature, seed = self.config.eval.temperature, seed_of(self.config.run.seed, "eval")
         topk = self.config.model.entropy_topk if kind == "eval" else 0  # a teacher's server may not know of it
-        policy = Policy(client, self.config.episode.max_tokens, temperature, seed, entropy_topk=topk)
+        spent = self.spending.sampled(self._asked(kind))
+        policy = Policy(client, self.config.episode.max_tokens, temperature, seed, entropy_topk=topk, spent=spent)
         found = await evaluate(tasks or self.tasks, policy, self.config.eval.samples)
         episodes = [record for group in found.groups for record in records(group, steps_done)]
         self.run.log_rollouts(steps_done, episodes, kind=kind)

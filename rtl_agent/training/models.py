@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import tinker
@@ -30,6 +30,7 @@ from rtl_agent.training.config import Config
 from rtl_agent.training.errors import BadConfig
 from rtl_agent.training.privileged import PrivilegedPrompt
 from rtl_agent.training.readers import OtherTokens, Privileged, Reader, Verbatim
+from rtl_agent.training.spending import Spending
 from rtl_agent.training.student import PolicyLoss, Student
 from rtl_agent.training.tasks import TrainingTasks
 from rtl_agent.training.teacher_options import SELF
@@ -75,7 +76,9 @@ async def context_length(connection: Connection, config: Config) -> int:
     return int(getattr(known.get(config.student), "max_context_length", None) or DEFAULT_CONTEXT)
 
 
-async def open_student(connection: Connection, config: Config, checkpoint: Checkpoint | None) -> Student:
+async def open_student(
+    connection: Connection, config: Config, checkpoint: Checkpoint | None, spending: Spending
+) -> Student:
     """At the checkpoint, at the weights that the options name, or at the model itself."""
     service = connection.service
     if checkpoint and checkpoint.state_path:
@@ -87,7 +90,7 @@ async def open_student(connection: Connection, config: Config, checkpoint: Check
         client = await service.create_lora_training_client_async(
             given.student, rank=given.lora_rank, seed=config.run.seed, train_unembed=given.train_unembed
         )
-    return Student(client, PolicyLoss.of(config), config.optim.grad_clip_norm, _deleting(connection))
+    return Student(client, PolicyLoss.of(config), config.optim.grad_clip_norm, _deleting(connection), spending.trained)
 
 
 def _deleting(connection: Connection) -> Callable[[str], Awaitable[None]]:
@@ -113,7 +116,7 @@ AdvisorOf = Callable[[Problem], Advisor | None]
 
 
 async def open_advisors(
-    connection: Connection, config: Config, tasks: TrainingTasks, teachers: Teachers | None
+    connection: Connection, config: Config, tasks: TrainingTasks, teachers: Teachers | None, spending: Spending
 ) -> AdvisorOf:
     """Who advises on a problem; nobody where no term of the objective asks for a teacher."""
     objective = config.objective
@@ -121,10 +124,11 @@ async def open_advisors(
         return lambda problem: None
     if config.teacher == SELF:
         itself = await _self_advisor(connection, config, tasks, forward_topk(config))
+        itself = replace(itself, spent=spending.scored(None))
         return lambda problem: itself
     assert teachers is not None
     known = teachers
-    advisors = {teacher.name: _advisor(config, tasks, teacher) for teacher in known.all}
+    advisors = {one.name: replace(_advisor(config, tasks, one), spent=spending.scored(one.spec)) for one in known.all}
     return lambda problem: advisors[known.of(problem).name]
 
 

@@ -29,6 +29,7 @@ SHOWN = (
     ("hard pool", "curriculum/hard", ".0%"),
     ("held-out pass", "test/env/all/pass_rate", ".0%"),
     ("tokens/s", "throughput/tokens_per_second", ".0f"),
+    ("estimated $", "cost/dollars", ".2f"),
 )
 CURVE_WIDTH = 48
 _BLOCKS = "▁▂▃▄▅▆▇█"

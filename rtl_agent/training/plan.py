@@ -121,9 +121,12 @@ def _text(value: object) -> str:
 
 def help_text(mode: Mode, choice: Choice, width: int | None) -> Iterator[str]:
     """Every option by its group, with the value that it has in this choice. Lines are wrapped to `width`, if given."""
-    yield f"Usage: rtl-agent train {mode} [preset=NAME] [key=value ...]"
+    yield f"Usage: rtl-agent train {mode} [--dry-run] [preset=NAME] [key=value ...]"
     yield ""
-    yield from _wrapped(MODES[mode], width or PROSE_WIDTH)
+    yield from _wrapped(
+        f"{MODES[mode]} --dry-run says what the run would take (tokens, dollars, hours) and starts nothing.",
+        width or PROSE_WIDTH,
+    )
     why = "" if choice.named else f", which the student {choice.config.student} chooses"
     yield from _wrapped(
         f"Shown are the values of preset {choice.preset}{why}; * marks what differs from the option's own default. "

@@ -21,6 +21,7 @@ from rtl_agent.training.config import Config
 from rtl_agent.training.errors import BadConfig
 from rtl_agent.training.models import asked_topk
 from rtl_agent.training.rollouts import Group, play_group
+from rtl_agent.training.spending import Spending
 from rtl_agent.training.tasks import TrainingTasks
 from rtl_agent.training.teachers import OpenTeacher, Teachers, check_scores
 
@@ -63,6 +64,7 @@ class Preflight:
     teachers: Teachers
     directory: Path
     say: Callable[[str], None]
+    spending: Spending
 
     async def compare(self, student: tinker.SamplingClient) -> None:
         """Greedy answers. A teacher that cannot be sampled is said, and no reason to stop: it is there to score."""
@@ -115,7 +117,8 @@ class Preflight:
 
     async def _answer(self, problem: Problem, client: tinker.SamplingClient, teacher: OpenTeacher | None) -> Group:
         tasks = self.tasks if teacher is None else tasks_of(teacher, self.tasks)
-        policy = Policy(client, self.config.episode.max_tokens, 0.0, seed_of(self.config.run.seed, "preflight"))
+        seed, spent = seed_of(self.config.run.seed, "preflight"), self.spending.sampled(teacher and teacher.spec)
+        policy = Policy(client, self.config.episode.max_tokens, 0.0, seed, spent=spent)
         return await play_group(tasks.builder(problem, 1), policy)
 
     def _warn(self, text: str) -> None:

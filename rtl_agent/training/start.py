@@ -27,6 +27,7 @@ from rtl_agent.envs.env import live_grader
 from rtl_agent.envs.renderers import UnknownRenderer, default_renderer, warnings_for
 from rtl_agent.envs.tokenizers import NoTokenizer
 from rtl_agent.grading import Extraction, GradeCache, Grader, default_cache_path
+from rtl_agent.grading.executors import LOCAL
 from rtl_agent.runs import RunError, RunRecord, RunWriter, read_run
 from rtl_agent.runs.directory import is_run
 from rtl_agent.sandbox import choose_sandbox, sandbox_warning, takes_images
@@ -52,7 +53,8 @@ from rtl_agent.training.monitor import Display, Trackers
 from rtl_agent.training.objective import Objective
 from rtl_agent.training.plan import resume_command, run_directory, warnings
 from rtl_agent.training.preflight import Preflight, check_contexts, check_teachers
-from rtl_agent.training.tasks import TrainingTasks, exam_sets, open_tasks, problem_sets, trust_filter
+from rtl_agent.training.spending import Spending
+from rtl_agent.training.tasks import ProblemSets, TrainingTasks, exam_sets, open_tasks, problem_sets, trust_filter
 from rtl_agent.training.teachers import open_elsewhere, open_teachers
 
 log = logging.getLogger("rtl_agent.training")
@@ -65,6 +67,7 @@ class TrainResult:
     path: Path  # the run directory
     steps: int  # steps done in all
     resumed_at: int = 0  # the step at which this start resumed; 0: it was new
+    limit: str = ""  # the limit of the budget that ended it before its last step
 
     @property
     def record(self) -> RunRecord:
@@ -166,11 +169,19 @@ async def _train_until_signal(config: Config, console: Console | None) -> TrainR
     return await train_async(config, console=console, stop=Stop(on_signals=True))
 
 
+async def _check_executor(config: Config, sets: ProblemSets) -> None:
+    executor, seconds = config.grading.executor, config.episode.timeout_seconds
+    async with Grader(executor=executor, timeout_seconds=seconds) as grader:
+        await grader.tools([*sets.train, *(one for problems in sets.tests.values() for one in problems)])
+
+
 async def _train(config: Config, path: Path, console: Console, stop: Stop) -> TrainResult:
     if config.model.backend == EMBEDDED:
         check_embedded_models(config)  # before the renderer is guessed from a name that may be mistyped
     renderer = config.model.renderer_name or default_renderer(config.student)
-    of_tools = [text for text in (find_toolchain().warning(), sandbox_warning(config.grading.sandbox)) if text]
+    is_local = config.grading.executor == LOCAL
+    here = (find_toolchain().warning(), sandbox_warning(config.grading.sandbox)) if is_local else ()
+    of_tools = [text for text in here if text]
     for text in (*warnings(config), *warnings_for(config.student, renderer, config.episode.max_tokens), *of_tools):
         console.print(f"warning: {text}", style="yellow", highlight=False, markup=False, soft_wrap=True)
     sets, for_exam = problem_sets(config), exam_sets(config)
@@ -182,6 +193,8 @@ async def _train(config: Config, path: Path, console: Console, stop: Stop) -> Tr
             connection = stack.enter_context(connect(config.model.backend))
             context = await context_length(connection, config)
         say = _sayer(console)
+        if not is_local:
+            await _check_executor(config, sets)
         elsewhere = await open_elsewhere(config, stack, say)
         await check_teachers(config, elsewhere.teachers, say)
         begun = stack.enter_context(_run_of(config, path))
@@ -197,6 +210,7 @@ async def _train(config: Config, path: Path, console: Console, stop: Stop) -> Tr
                 weights=config.grading.weights(),
                 jobs=config.grading.jobs or None,
                 timeout_seconds=config.episode.timeout_seconds,
+                executor=config.grading.executor,
                 cache=cache,
                 extraction=Extraction(config.episode.extraction),
             )
@@ -231,25 +245,28 @@ async def _train(config: Config, path: Path, console: Console, stop: Stop) -> Tr
                 say(line)
             teachers.check_rules(tasks.sampler.problems)
             check_contexts(config, tasks, teachers)
+        spending = Spending.of(config, run.path)
         trackers = Trackers(config, run.path.name, to_json(config))
         stack.callback(trackers.close)
         loop = Loop(
             config=config,
             objective=Objective.of(config),
             tasks=tasks,
-            student=await open_student(connection, config, checkpoint),
-            advisor_of=await open_advisors(connection, config, tasks, teachers),
+            student=await open_student(connection, config, checkpoint, spending),
+            advisor_of=await open_advisors(connection, config, tasks, teachers, spending),
             run=run,
+            spending=spending,
             display=stack.enter_context(Display(console, total, first)),
             trackers=trackers,
             total=total,
             best=checkpoint.extra.get("best") if checkpoint else None,
             tested_teacher=evaluated_teacher(config, teachers),
-            preflight=Preflight(config, tasks, teachers, run.path, say) if teachers else None,
+            preflight=Preflight(config, tasks, teachers, run.path, say, spending) if teachers else None,
             exam=Exam(config, tasks, for_exam, run.path) if for_exam else None,
             curriculum=curriculum,
             pass_rates=pass_rates,
             stop=stop,
+            limit=spending.reached() if first < total else "",
         )
         begun.keep = True
         try:
@@ -259,7 +276,10 @@ async def _train(config: Config, path: Path, console: Console, stop: Stop) -> Tr
             last = run.last_checkpoint
             kept = f"Resume at step {last.step + 1} with:" if last else "There is no checkpoint yet; begin again with:"
             raise Interrupted(f"stopped after {loop.done} of {total} steps. {kept} {resume_command(path)}") from None
-        return TrainResult(run.path, total, first)
+        if loop.limit and loop.done < total:
+            how = f"with a higher limit: {resume_command(path)} {loop.limit.partition('=')[0]}=..."
+            say(f"ended after {loop.done} of {total} steps by {loop.limit}. Resume {how}")
+        return TrainResult(run.path, loop.done, first, loop.limit)
 
 
 def _curriculum(config: Config, tasks: TrainingTasks, run: RunWriter, pass_rates: PassRates) -> Curriculum | None:

@@ -65,6 +65,7 @@ class Student:
     loss: PolicyLoss
     grad_clip_norm: float
     forget_path: Callable[[str], Awaitable[None]] | None = None
+    spent: Callable[[int], None] = lambda tokens: None  # is told the tokens of each pass
 
     async def submit(self, batch: TrainingBatch, during: During) -> Passes:
         """Queue a group's passes; gradients add up until `step`."""
@@ -81,6 +82,7 @@ class Student:
     async def _pass(self, data: Sequence[tinker.Datum], loss: PolicyLoss, during: During) -> asyncio.Task[Result]:
         """In the server's queue when this returns; the task waits for the result, and the clock with it."""
         queued = await self.client.forward_backward_async(list(data), loss_fn=loss.name, loss_fn_config=loss.settings)
+        self.spent(sum(datum.model_input.length for datum in data))
 
         async def result() -> Result:
             with during("train"):

@@ -130,3 +130,23 @@ async def reset(dut):
     await clock(dut, rst=1, d=1)
     assert dut.q.value == 0
 """
+
+
+def unchecked(folder: Path) -> Problem:
+    """Its test waits for the slow clock inside, and for nothing else."""
+    head = "module unchecked (input clk, output reg done);\nendmodule\n"
+    return problem_of(folder, "unchecked", head, f"`tick` is half as fast as `clk`.\n\n{head}", UNCHECKED_TESTS)
+
+
+UNCHECKED_TESTS = """
+from cocotb.clock import Clock
+from cocotb.triggers import RisingEdge, with_timeout
+
+
+@cocotb.test()
+async def waits(dut):
+    cocotb.start_soon(Clock(dut.clk, 5, unit="ns").start())
+    for _ in range(3):
+        await with_timeout(RisingEdge(dut.tick), 100, "ns")
+    await with_timeout(RisingEdge(dut.done), 100, "ns")
+"""

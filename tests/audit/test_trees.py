@@ -142,6 +142,16 @@ async def test_names_inside_are_changed_and_ports_are_not(trees: Trees) -> None:
     assert not await _errors(trees, text)
 
 
+async def test_a_name_in_an_index_of_a_path_is_changed_once(trees: Trees) -> None:
+    text = (
+        "module m (input [1:0] a, output [1:0] y);\n  genvar at;\n"
+        "  for (at = 0; at < 2; at = at + 1) begin : part\n"
+        "    wire b = a[at];\n    assign y[at] = part[at].b;\n  end\nendmodule\n"
+    )
+    files, _ = await trees.renamed(design(text), set())
+    assert "renamed_part[renamed_at].b;" in files["rtl/m.v"]
+
+
 async def test_a_gutted_design_has_the_same_ports(trees: Trees) -> None:
     made = await trees.gutted(design())
     for files in made.values():
@@ -150,6 +160,21 @@ async def test_a_gutted_design_has_the_same_ports(trees: Trees) -> None:
         assert not await _errors(trees, text)
         (module,) = await trees.modules(design(text))
         assert [port.name for port in module.ports] == ["clk", "rst_n", "a", "b", "y", "c"]
+
+
+async def test_a_gutted_design_has_the_names_that_tests_look_for(trees: Trees) -> None:
+    touched = {"m": {"kept": 1, "seen_clk": 1, "y": 9, "W": 3}, "another": {"no": 1}}
+    made = {how: files["rtl/m.v"] for how, files in (await trees.gutted(design(), touched)).items()}
+    assert "wire [3:0] kept; assign kept = '0;" in made["'0"]  # as wide as the design has it
+    assert "wire seen_clk; assign seen_clk = clk;" in made["inputs"]
+    assert "always @* y = {4{clk}};" in made["clock"]
+    for text in made.values():
+        assert not await _errors(trees, text)
+
+
+async def test_what_has_no_clock_cannot_follow_it(trees: Trees) -> None:
+    made = await trees.gutted(design("module m (input a, output y); assign y = a; endmodule\n"))
+    assert set(made) == {"ports", "'0", "'1", "'x", "inputs"}
 
 
 async def _errors(trees: Trees, text: str) -> bool:

@@ -30,7 +30,8 @@ async def serving(problems: Sequence[Problem] = (), **options: Any) -> AsyncIter
     stop = asyncio.Event()
     settings = Settings(Key(KEY), **{"jobs": 2, "grace_seconds": 0.1, **options})
     task = asyncio.create_task(serve(problems, settings, ready=ready.set_result, stop=stop))
-    await asyncio.wait([task, ready], return_when=asyncio.FIRST_COMPLETED)
+    either: set[asyncio.Future[Any]] = {task, ready}
+    await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
     if task.done():
         task.result()
     try:

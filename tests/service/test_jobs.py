@@ -33,9 +33,8 @@ async def test_a_killed_server_that_comes_back_costs_a_retry_and_no_grade(tmp_pa
             await asyncio.to_thread(server.start)
             grades = await batch
             assert executor.lost >= 1
-    assert [grade.outcome for grade in grades] == [
-        Outcome.PASSED if text is INVERTER else Outcome.FAILED for text in texts
-    ]
+    expected = [Outcome.PASSED if text is INVERTER else Outcome.FAILED for text in texts]
+    assert [grade.outcome for grade in grades] == expected, [grade.reasons for grade in grades]
 
 
 async def test_a_server_that_does_not_come_back_makes_errors_and_no_zeros() -> None:
@@ -91,17 +90,17 @@ async def test_a_job_sent_again_by_its_id_is_judged_once_and_counted_once() -> N
         }
         address = f"{url}/jobs/{uuid4().hex}"
 
-        async def put() -> Grade:
-            async with http.put(address, json=body) as response:
+        async def post() -> Grade:
+            async with http.post(address, json=body) as response:
                 return Grade.from_json(await response.json())
 
-        grades = [*await asyncio.gather(put(), put()), await put()]
+        grades = [*await asyncio.gather(post(), post()), await post()]
         async with http.get(f"{url}/metrics") as response:
             lines = (await response.text()).splitlines()
-        async with http.put(f"{url}/jobs/{uuid4().hex}", json={**body, "tools": "0" * 64}) as response:
+        async with http.post(f"{url}/jobs/{uuid4().hex}", json={**body, "tools": "0" * 64}) as response:
             changed = (response.status, (await response.json())["code"])
     assert grades == [grades[0]] * 3
-    assert 'rtl_agent_grades_judged_total{outcome="failed"} 1.0' in lines
+    assert 'rtl_agent_grades_judged_total{outcome="failed"} 1.0' in lines, [one for one in lines if "grades_" in one]
     assert 'rtl_agent_grades_answered_total{outcome="failed"} 1.0' in lines
     assert changed == (409, "tools_changed")
 

@@ -73,7 +73,8 @@ def told_stuck(request: Request) -> dict[str, Any]:
 
 def told_gutted(request: Request) -> dict[str, Any]:
     design = opened(request)
-    return {"designs": {how: gutted(design, how) for how in ("ports", "'0", "'1", "'x", "inputs")}}
+    touched = request["touched"]
+    return {"designs": {how: gutted(design, how, touched) for how in ("ports", "'0", "'1", "'x", "inputs", "clock")}}
 
 
 def told_renamed(request: Request) -> dict[str, Any]:

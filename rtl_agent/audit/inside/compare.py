@@ -144,7 +144,8 @@ def proved_by_reachable_states(
     """By ABC's property-directed reachability: from any state, once the reset was on, no output ever differs.
 
     `watch` is the module that says so. Registers with another clock, and latches, are free to be anything on either
-    side, as is what is x: 0 in the right design, 1 in the other.
+    side, as is what is x: 0 in the right design, 1 in the other. Merging what is always equal (`scorr`) comes first:
+    without it a register that differs until it is loaded took more than 30 s instead of 0.7 s.
     """
     (folder / "watch.v").write_text(watch)
     script = (
@@ -153,7 +154,7 @@ def proved_by_reachable_states(
         "design -copy-from gold -as gold gold\ndesign -copy-from gate -as gate gate\n"
         "miter -equiv -flatten gold gate audit_both\nread_verilog watch.v\nhierarchy -top audit_watch\n"
         "proc\nflatten\nopt -full\ntechmap\nopt -fast\ndfflegalize -cell $_DFF_P_ 01\ntechmap\nopt_clean\n"
-        f"abc -dff -clk audit_tick -script +strash;logic;undc;strash;pdr,-T,{int(seconds)};strash\n"
+        f"abc -dff -clk audit_tick -script +strash;logic;undc;strash;dc2;scorr;dc2;pdr,-T,{int(seconds)};strash\n"
     )
     (folder / "reach.ys").write_text(script)
     run(["yosys", "-q", "-l", "reach.log", "-s", "reach.ys"], folder, 2 * seconds)

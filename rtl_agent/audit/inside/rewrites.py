@@ -1,10 +1,10 @@
 """Designs that are made of another one: its names changed, an output stuck, nothing but its interface left."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Any
 
-from tree import Design, Module, below, children, is_node, kind
+from tree import Design, Module, below, children, identifiers, is_node, kind
 
 Edit = list[Any]
 VALUE = "@VALUE@"
@@ -12,7 +12,9 @@ KEPT_WHEN_GUTTED = {
     "ParameterDeclarationStatement", "PortDeclaration", "TypedefDeclaration", "PackageImportDeclaration",
     "FunctionDeclaration",
 }  # fmt: skip
-TIMING = ("clk", "clock", "rst", "reset")
+CLOCKS = ("clk", "clock")
+TIMING = (*CLOCKS, "rst", "reset")
+FOLLOWING = ("inputs", "clock")  # ways of driving outputs that are no constants
 
 
 def renamed(design: Design, kept: Collection[str]) -> tuple[list[tuple[str, Edit]], list[str]]:
@@ -44,7 +46,7 @@ def rename_in(design: Design, node: Any, names: dict[str, str]) -> Iterator[tupl
         return
     if name in ("ScopedName", "MemberAccessExpression"):
         yield from rename_in(design, node.left, names)
-        for part in below(node) if name == "ScopedName" else ():
+        for part in below(node.right) if name == "ScopedName" else ():  # a[i].b[j]: names are what indexes have
             if kind(part) == "ElementSelect":
                 yield from rename_in(design, part, names)
         return
@@ -136,11 +138,19 @@ def _net(type_text: str) -> str:
     return f"wire {type_text}" if implicit else type_text
 
 
-def gutted(design: Design, how: str) -> dict[str, str]:
-    """Files whose top modules have their ports, and outputs that tell nothing: `ports`, '0, '1, 'x, or `inputs`."""
+def gutted(design: Design, how: str, touched: Mapping[str, Mapping[str, int]]) -> dict[str, str]:
+    """Files whose top modules have their ports, and outputs that tell nothing: `ports`, '0, '1, 'x, `inputs`,
+    or `clock`; no files where there is no clock to follow.
+
+    `touched` are names by module that tests look for, with their widths: those that are no ports are signals inside,
+    driven like outputs.
+    """
     edits: dict[str, list[Edit]] = {}
     for module in (one for one in design.modules if one.is_top):
+        if how == "clock" and _clock(module) is None:
+            return {}
         ports = {port["name"] for port in module.ports}
+        taken = ports | set(module.parameters)
         place = None
         for member in module.syntax.members:
             where = design.place(member)
@@ -148,13 +158,16 @@ def gutted(design: Design, how: str) -> dict[str, str]:
                 continue
             place = where
             if kind(member) in KEPT_WHEN_GUTTED:
+                taken |= identifiers(member)
                 continue
             kept = _redeclared(design, member, ports)
             edits.setdefault(module.file, []).append([where[1], where[2], kept])
         end = design.token_place(module.syntax.endmodule)
         if end is None or (place is None and module.syntax.members is None):
             return {}
-        edits.setdefault(module.file, []).append([end[1], end[1], "\n" + "".join(_drives(module, how))])
+        inside = {name: width for name, width in touched.get(module.name, {}).items() if name not in taken}
+        lines = "".join((*_drives(module, how), *_signals(module, how, inside)))
+        edits.setdefault(module.file, []).append([end[1], end[1], f"\n{lines}"])
     return {file: apply(design.bytes[file], found) for file, found in edits.items()}
 
 
@@ -171,30 +184,59 @@ def _redeclared(design: Design, member: Any, ports: Collection[str]) -> str:
 
 
 def _drives(module: Module, how: str) -> Iterator[str]:
-    if how == "ports":
-        return
     for port in module.ports:
         if port["direction"] != "output" or port["dims"]:
             continue
-        value = how if how != "inputs" else _like(module.ports, port)
+        value = _value(module, how, port)
         if value is None:
             continue
         kept = module.values.get(port["name"])
         variable = kept is not None and kept.kind == "Variable"
-        begin = ("always @* " if how == "inputs" else "initial ") if variable else "assign "
+        begin = ("always @* " if how in FOLLOWING else "initial ") if variable else "assign "
         yield f"  {begin}{port['name']} = {value};\n"
 
 
-def _like(ports: Sequence[dict[str, Any]], output: dict[str, Any]) -> str | None:
-    """The input that an output most looks like: by width, then by name; clocks and resets last."""
+def _signals(module: Module, how: str, inside: Mapping[str, int]) -> Iterator[str]:
+    """Names that tests look for inside, as wide as the design has them."""
+    for name, width in inside.items():
+        known = module.values.get(name)
+        if known is not None and not known.plain:
+            continue
+        wide = known.width if known is not None else width
+        value = _value(module, how, {"name": name, "width": wide})
+        if value is not None:  # Icarus leaves out what nothing drives
+            yield f"  wire {f'[{wide - 1}:0] ' if wide > 1 else ''}{name}; assign {name} = {value};\n"
+
+
+def _value(module: Module, how: str, signal: Mapping[str, Any]) -> str | None:
+    """What drives an output or a signal inside; None: nothing."""
+    if how == "inputs":
+        return _like(module.ports, signal)
+    if how == "clock":
+        clock = _clock(module)
+        return None if clock is None else f"{{{signal['width']}{{{clock}}}}}"
+    return None if how == "ports" else how
+
+
+def _clock(module: Module) -> str | None:
+    inputs = (port["name"] for port in module.ports if port["direction"] == "input" and not port["dims"])
+    return next((name for name in inputs if any(word in name.lower() for word in CLOCKS)), None)
+
+
+def _like(ports: Sequence[dict[str, Any]], output: Mapping[str, Any]) -> str | None:
+    """The input that an output most looks like: by width, then by name; clocks and resets only for others of these."""
     inputs = [port for port in ports if port["direction"] == "input" and not port["dims"]]
+    is_timing = _is_timing(output["name"])
 
     def key(port: dict[str, Any]) -> tuple[bool, bool, float]:
-        timing = any(word in port["name"].lower() for word in TIMING)
         alike = SequenceMatcher(None, port["name"], output["name"]).ratio()
-        return timing, port["width"] != output["width"], -alike
+        return _is_timing(port["name"]) != is_timing, port["width"] != output["width"], -alike
 
     return min(inputs, key=key)["name"] if inputs else None
+
+
+def _is_timing(name: str) -> bool:
+    return any(word in name.lower() for word in TIMING)
 
 
 def apply(data: bytes, edits: Sequence[Edit]) -> str:

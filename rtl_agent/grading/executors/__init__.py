@@ -22,8 +22,9 @@ class MakeExecutor(Protocol):
     def __call__(self, *, jobs: int | None, timeout_seconds: float, path: SimulationMode) -> Executor: ...
 
 
+LOCAL = "local"
 EXECUTORS: Registry[MakeExecutor] = Registry(
-    "executor", "rtl_agent.executors", {"local": LocalExecutor, "ray": RayExecutor}
+    "executor", "rtl_agent.executors", {LOCAL: LocalExecutor, "ray": RayExecutor}
 )
 GRADE_SERVER = "http://HOST:PORT"
 
@@ -42,9 +43,14 @@ def is_address(name: str) -> bool:
     return name.startswith(("http://", "https://"))
 
 
+def is_executor(name: str) -> bool:
+    return is_address(name) or name in EXECUTORS
+
+
 __all__ = [
     "EXECUTORS",
     "GRADE_SERVER",
+    "LOCAL",
     "Executor",
     "ExecutorFault",
     "GradeJob",
@@ -54,4 +60,5 @@ __all__ = [
     "RayExecutor",
     "find_executor",
     "is_address",
+    "is_executor",
 ]

@@ -35,6 +35,7 @@ _CONNECT_SECONDS, _STOP_SECONDS = 10.0, 30.0
 _SPARE_SECONDS = 30.0  # after the server's own deadline, which it tells
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 5.0
 _LONGEST_RETRY_AFTER = 60.0
+_FIRST_PATIENCE = 30.0  # for a server that has never answered: its address may be wrong
 _log = logging.getLogger(__name__)
 
 
@@ -178,7 +179,8 @@ class HttpExecutor:
             "tools": tools_key(fingerprint),
             **({"whole": problem_to_json(job.problem)} if whole else {}),
         }
-        return await self._ask("PUT", f"/jobs/{name}", body, (await self._known_server()).deadline_seconds)
+        # Not PUT: what aiohttp takes for idempotent it sends again by itself, and then nobody counts what was lost.
+        return await self._ask("POST", f"/jobs/{name}", body, (await self._known_server()).deadline_seconds)
 
     def _grade(self, answer: _Answer) -> Grade:
         if answer.code == TOOLS_CHANGED:
@@ -264,7 +266,7 @@ class HttpExecutor:
         now = time.monotonic()
         self._silent_since = self._silent_since or now
         silent = now - self._silent_since
-        if silent >= self._patience:
+        if silent >= (self._patience if self._server else min(self._patience, _FIRST_PATIENCE)):
             raise ExecutorFault(f"no grade server has answered at {self._url} for {silent:.0f} s: {said}"[:500])
         await _pause(tries, retry_after)
 

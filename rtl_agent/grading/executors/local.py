@@ -4,7 +4,7 @@ import asyncio
 import os
 from collections.abc import Mapping
 
-from rtl_agent.grading.cache_key import grading_version
+from rtl_agent.grading.cache_key import GRADER, grading_version
 from rtl_agent.grading.executors.executor import ExecutorFault
 from rtl_agent.grading.grade import Grade
 from rtl_agent.grading.job import GradeJob, error_grade
@@ -49,7 +49,7 @@ class LocalExecutor:
                 versions = self._toolchain.versions(cocotb_version)
             except ToolMissing as error:
                 raise ExecutorFault(str(error)) from error
-            self._fingerprints[cocotb_version] = {**versions, **self._note, "rtl-agent": grading_version()}
+            self._fingerprints[cocotb_version] = {**versions, **self._note, GRADER: grading_version()}
         return self._fingerprints[cocotb_version]
 
     async def run(self, job: GradeJob) -> Grade:
