@@ -22,7 +22,7 @@ from rtl_agent.backends.engine.causal_lm.base_model import (
     put_module,
     unembedded,
 )
-from rtl_agent.backends.engine.causal_lm.kv_cache import PromptCache
+from rtl_agent.backends.engine.causal_lm.kv_cache import LEAST_SHARED, Beginnings, KeysValues, PromptCache
 from rtl_agent.backends.engine.contract import Score, ScoreRequest
 from rtl_agent.backends.engine.losses import MAX_LOGITS
 from rtl_agent.backends.engine.token_sampling import Pairs, best, one_token
@@ -80,6 +80,7 @@ class InferenceModel:
 
     def __init__(self, base: BaseModel, adapter: FrozenAdapter | None = None, whole: Any = None) -> None:
         self.base = base
+        self._beginnings = Beginnings()  # of what was read last
         adapter = adapter or FrozenAdapter()
         self.model = base.sharing() if whole is None else whole
         for name, linear in linears(self.model):
@@ -97,24 +98,37 @@ class InferenceModel:
         return unembedded(self.model, hidden)
 
     def prefill(self, prompt: Sequence[int]) -> Prefilled:
-        tokens = torch.tensor(prompt, device=self.base.device)[None]
-        cache = PromptCache()
-        hidden = hidden_states(self.model, tokens, past_key_values=cache, use_cache=True)
-        return Prefilled(cache.keys, cache.values, self.logits(hidden[0, -1:])[0], len(prompt))
+        hidden, cache, _ = self._read(prompt, len(prompt) - 1)
+        return Prefilled(cache.keys, cache.values, self.logits(hidden[-1:])[0], len(prompt))
+
+    def _read(self, tokens: Sequence[int], wanted: int) -> tuple[Tensor, PromptCache, int]:
+        """Hidden states of all positions from `wanted` on at least, and how many were skipped.
+
+        Prompts have a system message in common, and the answers to one problem come one by one, each behind the same
+        prompt: the beginning that a sequence shares with one before is not computed again.
+        """
+        shares = wanted >= LEAST_SHARED
+        read, length = self._beginnings.longest(tokens, wanted) if shares else (None, 0)
+        cache = PromptCache(read)
+        rest = torch.tensor(list(tokens[length:]), device=self.base.device)[None]
+        hidden = hidden_states(self.model, rest, past_key_values=cache, use_cache=True)[0]
+        if shares:
+            self._beginnings.keep(tokens[:wanted], KeysValues(cache.keys, cache.values))
+        return hidden, cache, length
 
     def score(self, request: ScoreRequest) -> Score:
         tokens = torch.tensor(list(request.tokens), device=self.base.device)
-        hidden = hidden_states(self.model, tokens[None], use_cache=False)[0]
         # The logprob of token i comes from position i - 1; token 0 has none.
         first = 0 if request.last is None else max(0, len(tokens) - request.last)
         predicted = max(first, 1)
+        hidden, _, skipped = self._read(request.tokens, predicted - 1)
         logprobs: list[float | None] = [None] * (predicted - first)
         topk: list[Pairs | None] = [None] * (predicted - first)
         ranks: list[int | None] = [None] * (predicted - first)
         rows = max(1, MAX_LOGITS // self.base.info.vocabulary)
         for start in range(predicted, len(tokens), rows):
             targets = tokens[start : start + rows]
-            logits = self.logits(hidden[start - 1 : start - 1 + len(targets)])
+            logits = self.logits(hidden[start - 1 - skipped : start - 1 - skipped + len(targets)])
             total = logits.logsumexp(dim=-1, keepdim=True)
             own = logits.gather(1, targets[:, None])
             logprobs += (own - total)[:, 0].tolist()

@@ -1,7 +1,8 @@
 """Weights that change: forward and backward passes that add up, optimiser steps, snapshots, checkpoints."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from rtl_agent.backends.engine.causal_lm import memory
 from rtl_agent.backends.engine.causal_lm.adapter import Parameters
 from rtl_agent.backends.engine.causal_lm.base_model import BaseModel, hidden_states, unembedded
 from rtl_agent.backends.engine.causal_lm.inference_model import InferenceModel
+from rtl_agent.backends.engine.causal_lm.shared_prompts import Row, can_share, groups, in_one_row
 from rtl_agent.backends.engine.causal_lm.snapshot import CausalLmSnapshot
 from rtl_agent.backends.engine.contract import Adam, EngineError, Example, Floats, ForwardBackwardOutput, Lora, LossName
 from rtl_agent.backends.engine.losses import Config, Loss, complete, find_loss, gathered_logprobs
@@ -47,6 +49,7 @@ class CausalLmTrainedModel:
         self._publish = publish
         self._parameters = Parameters(base, lora)
         self._optimizer = Optimizer(self._parameters.values)
+        self._shares = can_share(base)
         self._most_tokens = int(activation_bytes / _bytes_per_token(base, lora))
         if lora.rank and base.device.type == "cpu":
             self._check_memory()
@@ -71,8 +74,8 @@ class CausalLmTrainedModel:
         loss_sum = 0.0
         most = max(1, min(MAX_TOKENS[self._base.device.type], self._most_tokens))
         try:
-            for batch in microbatches(examples, chosen, self._base.device, most, self._padded):
-                by_target, value = self._pass(batch, chosen, settings, train=not forward_only)
+            for batch, row in self._batches(examples, chosen, most):
+                by_target, value = self._pass(batch, row, chosen, settings, train=not forward_only)
                 loss_sum += value
                 start = 0
                 for member, length in zip(batch.members, batch.lengths, strict=True):
@@ -88,29 +91,50 @@ class CausalLmTrainedModel:
             logprobs, loss_sum, {"tokens": float(sum(len(example.tokens) for example in examples))}
         )
 
+    def _batches(self, examples: Sequence[Example], loss: Loss, most: int) -> Iterator[tuple[Microbatch, Row | None]]:
+        """Those that begin alike in rows of their own, the rest by length."""
+        alone = []
+        for members in groups(examples, most) if self._shares else ([at] for at in range(len(examples))):
+            if len(members) == 1:
+                alone += members
+            else:
+                yield in_one_row(examples, members, loss, self._base.device, _MULTIPLE)
+        alone.sort()
+        for batch in microbatches([examples[at] for at in alone], loss, self._base.device, most, self._padded):
+            yield replace(batch, members=[alone[at] for at in batch.members]), None
+
     def _padded(self, longest: int) -> int:
         return min(-(-longest // _MULTIPLE) * _MULTIPLE, self._base.info.context)
 
-    def _pass(self, batch: Microbatch, loss: Loss, config: Config, *, train: bool) -> tuple[Tensor, float]:
+    def _pass(
+        self, batch: Microbatch, row: Row | None, loss: Loss, config: Config, *, train: bool
+    ) -> tuple[Tensor, float]:
         """Logprobs of all targets, and the loss. The head goes back piece by piece, as soon as a piece is computed: a
         loss is a sum over tokens, so that no piece has to wait for another one with its logits in memory."""
         live = loss.live(batch.arrays) if train else torch.zeros(len(batch.targets), dtype=torch.bool)
         model = self._parameters.model
         self._checkpoint(model, train and batch.tokens.numel() > self._most_tokens)
         with torch.set_grad_enabled(bool(live.any())):
-            hidden = hidden_states(model, batch.tokens, use_cache=False).flatten(0, 1)
-            if len(batch.real) < len(hidden):
+            placed = {} if row is None else {"attention_mask": row.seen, "position_ids": row.positions}
+            hidden = hidden_states(model, batch.tokens, use_cache=False, **placed).flatten(0, 1)
+            if row is not None or len(batch.real) < len(hidden):
                 hidden = hidden[batch.real]
         logprobs = torch.empty(batch.targets.shape, dtype=torch.float32, device=hidden.device)
         back = torch.zeros_like(hidden) if hidden.requires_grad else None
         value = 0.0
         rows = max(1, _LOGITS // self._base.info.vocabulary)
+        again = torch.zeros_like(live)  # positions of a shared beginning, which the first example has as well
+        if row is not None:
+            again = ~live & (row.same != torch.arange(len(live), device=live.device))
         for trains in (True, False):
-            for piece in torch.split((live == trains).nonzero()[:, 0].to(hidden.device), rows):
+            for piece in torch.split(((live == trains) & ~again).nonzero()[:, 0].to(hidden.device), rows):
                 if len(piece):
                     value += self._piece(
                         model, hidden, piece, batch, loss, config, logprobs, back if trains else None, trains
                     )
+        if row is not None and again.any():
+            logprobs[again] = logprobs[row.same[again]]
+            value += float(self._total(logprobs[again], batch, again.nonzero()[:, 0], loss, config))
         if back is not None:
             hidden.backward(back)  # type: ignore[no-untyped-call]  # torch leaves it so
         return logprobs, value
@@ -130,11 +154,7 @@ class CausalLmTrainedModel:
         with torch.set_grad_enabled(trains):
             inputs = hidden.detach()[piece].requires_grad_(back is not None)
             found = gathered_logprobs(unembedded(model, inputs), batch.targets[piece])
-            arrays = {name: array[piece] for name, array in batch.arrays.items()}
-            by_token = loss.compute(found, arrays, config)
-            if "mask" in arrays:
-                by_token = by_token * arrays["mask"]
-            total = by_token.sum()
+            total = self._total(found, batch, piece, loss, config)
         value = float(total.detach())
         if not math.isfinite(value):
             raise EngineError(f"The loss is not finite ({value}); the gradients are as they were before this call.")
@@ -144,6 +164,12 @@ class CausalLmTrainedModel:
             back[piece] = inputs.grad
         logprobs[piece] = found.detach()
         return value
+
+    @staticmethod
+    def _total(logprobs: Tensor, batch: Microbatch, piece: Tensor, loss: Loss, config: Config) -> Tensor:
+        arrays = {name: array[piece] for name, array in batch.arrays.items()}
+        by_token = loss.compute(logprobs, arrays, config)
+        return (by_token * arrays["mask"] if "mask" in arrays else by_token).sum()
 
     @staticmethod
     def _checkpoint(model: Any, wanted: bool) -> None:
