@@ -96,6 +96,8 @@ _LARGE = (
     *("temperature=0.7", "learning_rate=1e-3"),
 )
 METHODS = (
+    Method("supervised", "the references themselves", "supervised",
+           ("batch_size=16", "group_size=1", "num_substeps=2", "learning_rate=8e-4", "warmup_steps=1"), 36),
     Method("self", "itself, told the reference", "distill",
            (*_SELF, *_LARGE), 16),
     Method("reward", "the graded reward, 8 answers to a problem", "rl",

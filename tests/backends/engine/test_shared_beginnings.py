@@ -1,7 +1,6 @@
 """What sequences have in common is computed once: the transformers engine gives what it gives for each alone."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,13 +9,14 @@ import torch
 
 from rtl_agent.backends.engine.causal_lm.engine import CausalLmEngine
 from rtl_agent.backends.engine.causal_lm.kv_cache import LEAST_SHARED, Beginnings, KeysValues
-from rtl_agent.backends.engine.causal_lm.shared_prompts import can_share, groups
+from rtl_agent.backends.engine.causal_lm.shared_rows import groups
 from rtl_agent.backends.engine.contract import Adam, Example, Lora, SampleRequest, ScoreRequest
 from tests.backends.engine.tiny_architectures import ARCHITECTURES, VOCABULARY, write_architecture
 
 RNG = np.random.default_rng(5)
 PROMPT = RNG.integers(2, VOCABULARY, 40)
-OTHER = np.concatenate((PROMPT[:34], RNG.integers(2, VOCABULARY, 9)))  # the same system message, another problem
+# The same system message, another problem.
+OTHER = np.concatenate((PROMPT[:34], RNG.integers(2, VOCABULARY, 60)))
 WINDOWED = ("gpt_oss", "gemma3")
 
 
@@ -68,7 +68,7 @@ def test_gradients_and_logprobs_are_those_of_each_example_alone(engine: CausalLm
 
 def test_windows_are_not_shared_and_everything_else_is(engine: CausalLmEngine) -> None:
     info = engine.models()[0]
-    assert can_share(engine._base(info.name)) == (not any(name in info.name for name in WINDOWED))
+    assert engine._base(info.name).shares == (not any(name in info.name for name in WINDOWED))
 
 
 def test_scores_and_samples_are_the_same_behind_a_beginning_that_was_read(engine: CausalLmEngine) -> None:
@@ -87,12 +87,37 @@ def test_scores_and_samples_are_the_same_behind_a_beginning_that_was_read(engine
         assert shared.sample(request).result(60).tokens == snapshot.sample(request).result(60).tokens
 
 
-def test_examples_of_one_prompt_are_together_and_a_row_is_bounded() -> None:
-    assert sorted(sorted(one) for one in groups(EXAMPLES, 500)) == [[0, 2, 3], [1, 4], [5], [6, 7]]
-    assert sorted(len(one) for one in groups(EXAMPLES[:1] * 10, 50)) == [1] * 0 + [10]
-    grown = [answered(PROMPT, 20, seed) for seed in range(6)]
-    assert sorted(len(one) for one in groups(grown, 80)) == [2, 2, 2]
-    assert [len(one) for one in groups([answered(PROMPT[:8], 5, seed) for seed in range(4)], 500)] == [1] * 4
+def test_whole_sequences_in_one_row_are_scored_like_each_alone(engine: CausalLmEngine) -> None:
+    snapshot = engine.base_snapshot(engine.models()[0].name)
+    then = SampleRequest([0], 1, seed=1, topk_logprobs=0)
+    requests = [
+        ScoreRequest([*PROMPT.tolist(), *range(5, 12)], topk=3, ranks=True),
+        ScoreRequest([*OTHER.tolist(), 3, 4], then=then),
+        ScoreRequest([*PROMPT.tolist(), *range(20, 40)], topk=2),
+        ScoreRequest([*PROMPT.tolist(), *range(5, 12)], topk=5, then=then),
+        ScoreRequest([7]),
+    ]
+    together = snapshot._model.score(requests)  # type: ignore[union-attr]  # it is open
+    for request, found in zip(requests, together, strict=True):
+        wanted = snapshot.score(request).result(60)
+        assert found.logprobs[0] is None
+        np.testing.assert_allclose(found.logprobs[1:], wanted.logprobs[1:], atol=1e-4)
+        assert [pairs and [token for token, _ in pairs] for pairs in found.topk] == [
+            pairs and [token for token, _ in pairs] for pairs in wanted.topk
+        ]
+        assert found.ranks == wanted.ranks
+        assert (found.then and found.then.tokens) == (wanted.then and wanted.then.tokens)
+
+
+def test_sequences_of_one_prompt_are_together_and_a_row_is_bounded() -> None:
+    def rows(examples: list[Example], most: int) -> list[list[int]]:
+        return sorted(sorted(one) for one in groups([example.tokens.tolist() for example in examples], most))
+
+    assert rows(EXAMPLES, 500) == [[0, 2, 3, 6, 7], [1, 4], [5]]
+    assert rows([answered(PROMPT, 7, 1), answered(OTHER, 9, 2)], 500) == [[0, 1]]
+    assert [len(one) for one in rows(EXAMPLES[:1] * 10, 50)] == [10]
+    assert [len(one) for one in rows([answered(PROMPT, 20, seed) for seed in range(6)], 80)] == [2, 2, 2]
+    assert [len(one) for one in rows([answered(PROMPT[:8], 5, seed) for seed in range(4)], 500)] == [1] * 4
 
 
 def test_the_longest_beginning_is_found_and_old_ones_leave(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -89,7 +89,9 @@ class Beginnings:
         self._kept.move_to_end(best)
         found = self._kept[best]
         if best_length < len(best):
-            found = KeysValues([one[:, :best_length] for one in found.keys], [one[:, :best_length] for one in found.values])
+            found = KeysValues(
+                [one[:, :best_length] for one in found.keys], [one[:, :best_length] for one in found.values]
+            )
         return found, best_length
 
     def keep(self, tokens: Sequence[int], found: KeysValues) -> None:

@@ -15,11 +15,11 @@ from rtl_agent.backends.engine.causal_lm import memory
 from rtl_agent.backends.engine.causal_lm.adapter import Parameters
 from rtl_agent.backends.engine.causal_lm.base_model import BaseModel, hidden_states, unembedded
 from rtl_agent.backends.engine.causal_lm.inference_model import InferenceModel
-from rtl_agent.backends.engine.causal_lm.shared_prompts import Row, can_share, groups, in_one_row
+from rtl_agent.backends.engine.causal_lm.shared_rows import SharedRow, groups, in_one_row
 from rtl_agent.backends.engine.causal_lm.snapshot import CausalLmSnapshot
 from rtl_agent.backends.engine.contract import Adam, EngineError, Example, Floats, ForwardBackwardOutput, Lora, LossName
 from rtl_agent.backends.engine.losses import Config, Loss, complete, find_loss, gathered_logprobs
-from rtl_agent.backends.engine.microbatches import MAX_TOKENS, Microbatch, check, microbatches
+from rtl_agent.backends.engine.microbatches import MAX_TOKENS, Microbatch, check, microbatches, pad, width
 from rtl_agent.backends.engine.optimizer import Optimizer, Weights
 
 # Logits at a time: 220 positions of a vocabulary of 152,000 are 134 MB in float32.
@@ -49,7 +49,6 @@ class CausalLmTrainedModel:
         self._publish = publish
         self._parameters = Parameters(base, lora)
         self._optimizer = Optimizer(self._parameters.values)
-        self._shares = can_share(base)
         self._most_tokens = int(activation_bytes / _bytes_per_token(base, lora))
         if lora.rank and base.device.type == "cpu":
             self._check_memory()
@@ -91,23 +90,37 @@ class CausalLmTrainedModel:
             logprobs, loss_sum, {"tokens": float(sum(len(example.tokens) for example in examples))}
         )
 
-    def _batches(self, examples: Sequence[Example], loss: Loss, most: int) -> Iterator[tuple[Microbatch, Row | None]]:
+    def _batches(
+        self, examples: Sequence[Example], loss: Loss, most: int
+    ) -> Iterator[tuple[Microbatch, SharedRow | None]]:
         """Those that begin alike in rows of their own, the rest by length."""
+        device = self._base.device
         alone = []
-        for members in groups(examples, most) if self._shares else ([at] for at in range(len(examples))):
+        for members in self._alike(examples, most):
             if len(members) == 1:
                 alone += members
-            else:
-                yield in_one_row(examples, members, loss, self._base.device, _MULTIPLE)
+                continue
+            row = in_one_row([examples[at].tokens.tolist() for at in members], device, _MULTIPLE)
+            batch = pad([examples[at] for at in members], members, loss, device, self._padded)
+            yield replace(batch, tokens=row.tokens, real=torch.from_numpy(np.concatenate(row.places)).to(device)), row
         alone.sort()
-        for batch in microbatches([examples[at] for at in alone], loss, self._base.device, most, self._padded):
+        for batch in microbatches([examples[at] for at in alone], loss, device, most, self._padded):
             yield replace(batch, members=[alone[at] for at in batch.members]), None
+
+    def _alike(self, examples: Sequence[Example], most: int) -> Iterator[list[int]]:
+        """A row has targets of one width."""
+        by_width: dict[int, list[int]] = {}
+        for at, example in enumerate(examples):
+            by_width.setdefault(width(example) if self._base.shares else -at, []).append(at)
+        for places in by_width.values():
+            for members in groups([examples[at].tokens.tolist() for at in places], most):
+                yield [places[member] for member in members]
 
     def _padded(self, longest: int) -> int:
         return min(-(-longest // _MULTIPLE) * _MULTIPLE, self._base.info.context)
 
     def _pass(
-        self, batch: Microbatch, row: Row | None, loss: Loss, config: Config, *, train: bool
+        self, batch: Microbatch, row: SharedRow | None, loss: Loss, config: Config, *, train: bool
     ) -> tuple[Tensor, float]:
         """Logprobs of all targets, and the loss. The head goes back piece by piece, as soon as a piece is computed: a
         loss is a sum over tokens, so that no piece has to wait for another one with its logits in memory."""
@@ -115,7 +128,7 @@ class CausalLmTrainedModel:
         model = self._parameters.model
         self._checkpoint(model, train and batch.tokens.numel() > self._most_tokens)
         with torch.set_grad_enabled(bool(live.any())):
-            placed = {} if row is None else {"attention_mask": row.seen, "position_ids": row.positions}
+            placed = {} if row is None else row.placed
             hidden = hidden_states(model, batch.tokens, use_cache=False, **placed).flatten(0, 1)
             if row is not None or len(batch.real) < len(hidden):
                 hidden = hidden[batch.real]
@@ -123,17 +136,16 @@ class CausalLmTrainedModel:
         back = torch.zeros_like(hidden) if hidden.requires_grad else None
         value = 0.0
         rows = max(1, _LOGITS // self._base.info.vocabulary)
-        again = torch.zeros_like(live)  # positions of a shared beginning, which the first example has as well
-        if row is not None:
-            again = ~live & (row.same != torch.arange(len(live), device=live.device))
+        first = _first_alike(batch) if row is not None else torch.arange(len(live), device=live.device)
+        again = ~live & (first != torch.arange(len(live), device=live.device))
         for trains in (True, False):
             for piece in torch.split(((live == trains) & ~again).nonzero()[:, 0].to(hidden.device), rows):
                 if len(piece):
                     value += self._piece(
                         model, hidden, piece, batch, loss, config, logprobs, back if trains else None, trains
                     )
-        if row is not None and again.any():
-            logprobs[again] = logprobs[row.same[again]]
+        if again.any():
+            logprobs[again] = logprobs[first[again]]
             value += float(self._total(logprobs[again], batch, again.nonzero()[:, 0], loss, config))
         if back is not None:
             hidden.backward(back)  # type: ignore[no-untyped-call]  # torch leaves it so
@@ -220,6 +232,13 @@ class CausalLmTrainedModel:
         self._parameters.model = None
         self.gradients = None
         self._optimizer = Optimizer({})
+
+
+def _first_alike(batch: Microbatch) -> Tensor:
+    """Of each position the first one at the same place of a shared row with the same targets."""
+    what = np.concatenate((batch.real.cpu().numpy()[:, None], batch.targets.cpu().numpy()), axis=1)
+    _, first, inverse = np.unique(what, axis=0, return_index=True, return_inverse=True)
+    return torch.from_numpy(first[inverse.reshape(-1)]).to(batch.real.device)
 
 
 def _recomputed(function: Callable[..., Any], *arguments: Any) -> Any:
