@@ -79,12 +79,11 @@ COMMON = (
     "grad_clip_norm=1",
     "eval_every=0",
     "save_every=1",
-    "preflight_problems=0",
     "behavior_if_log_dir_exists=resume",
 )
 _SELF = (
     *("teacher_model=self", "teacher_sees=reference", "teacher_weights=start"),
-    "forward_kl_coef=1",
+    *("forward_kl_coef=1", "preflight_problems=0"),
 )
 # Rows that decode together read the weights together: 32 cost little more than 8 (scripts/measure_linear.py). Four
 # answers to a problem: what the sampler, the teacher and the trainer read before an answer is three times as long as
