@@ -96,7 +96,7 @@ _LARGE = (
 )
 METHODS = (
     Method("supervised", "the references themselves", "supervised",
-           ("batch_size=16", "group_size=1", "num_substeps=2", "learning_rate=8e-4", "warmup_steps=1"), 36),
+           ("batch_size=16", "group_size=1", "num_substeps=2", "learning_rate=8e-4", "warmup_steps=1"), 20),
     Method("self", "itself, told the reference", "distill",
            (*_SELF, *_LARGE), 16),
     Method("reward", "the graded reward, 8 answers to a problem", "rl",
@@ -252,6 +252,7 @@ def curve(run: Path) -> dict[str, Any]:
     """What a training cost, and how it went."""
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     names = {"reward": "env/all/reward/total", "passed": "env/all/tests_passed", "teacher_kl": "teacher_kl"}
+    names |= {"loss": "loss/imitation"}
     points = [
         {"step": number, **{name: line.get(metric) for name, metric in names.items()}, **_spent(line)}
         for number, line in enumerate(lines, 1)
@@ -261,7 +262,8 @@ def curve(run: Path) -> dict[str, Any]:
 
 def _spent(line: dict[str, Any]) -> dict[str, float]:
     names = {"seconds": "time/total", "cpu": "time/cpu", "answers": "env/all/total_episodes"}
-    return {name: line.get(metric) or 0 for name, metric in {**names, "tokens": "env/all/total_ac_tokens"}.items()}
+    names |= {"tokens": "env/all/total_ac_tokens", "trained": "cost/tokens_trained_on"}
+    return {name: line.get(metric) or 0 for name, metric in names.items()}
 
 
 def answers(evaluation: Path) -> dict[str, dict[str, str]]:
