@@ -90,9 +90,9 @@ _SELF = (
 # the answer, and is computed once for all four. Four optimizer steps to a batch of answers, and answers nearer to the
 # greedy ones, which soft targets allow: the terms that ask for fresh answers at temperature 1 are off.
 _LARGE = (
-    *("kl_penalty_coef=0", "reward_coef=0", "prefix_trust=0.05"),
+    *("kl_penalty_coef=0", "reward_coef=0", "prefix_trust=1"),
     *("batch_size=8", "group_size=4", "num_substeps=4"),
-    *("temperature=0.7", "learning_rate=1e-3"),
+    *("temperature=0.7", "learning_rate=3e-4"),
 )
 METHODS = (
     Method("supervised", "the references themselves", "supervised",
