@@ -19,6 +19,7 @@ from rtl_agent.sandbox._process import MODULES, START, Channel, ChannelClosed, _
 from rtl_agent.sandbox._seccomp import program as seccomp
 from rtl_agent.sandbox._slots import UIDS, resolve
 from rtl_agent.sandbox._view import DEVICES, ETC_FILES, ETC_OF_HOST, USR_LINKS, in_order
+from rtl_agent.sandbox.cgroup import BoxCgroup
 from rtl_agent.sandbox.protocol import BoxSpec, Mount, SandboxError
 
 NAME = "container"
@@ -46,8 +47,9 @@ _UNUSED_LIBRARIES = ("jvm", "debug", "modules", "firmware", "chromium", "google-
 # Against bubblewrap: for `doctor`, at the start of a run and in every grade.
 WEAKER = (
     "no namespaces: processes are kept apart by uid and files by chroot; sockets and System V IPC are refused",
-    "no tmpfs: files are on the container's disk, and what fills its place is ended within a second",
-    "no cgroup: memory is limited for each process and not for a box",
+    "no tmpfs: files are on the container's disk, and what fills its place is ended within a second; what fills the "
+    "disk makes errors",
+    "no cgroup: memory is limited for each process and not for a box; what fills the container's makes errors",
     "no /proc, terminal or loopback in an agent's shell",
 )
 # What a check of the conformance suite asks for and this sandbox cannot have.
@@ -92,6 +94,11 @@ def launcher() -> Path | None:
     return LAUNCHER if LAUNCHER.exists() and os.access(LAUNCHER, os.X_OK) else None
 
 
+def memory_kills(root: Path = Path("/sys/fs/cgroup")) -> int:
+    """How many processes of this container the kernel has ended for want of memory; 0 where that cannot be read."""
+    return BoxCgroup([root, root / "memory"]).out_of_memory()
+
+
 def check_contained() -> list[str]:
     """Why it cannot work here, a sentence each that says what to do; it is tried with a box."""
     if seccomp(shared=True) is None:
@@ -133,6 +140,7 @@ class ContainedSandbox:
     weaker = WEAKER
     impossible = IMPOSSIBLE
     obstacles = staticmethod(check_contained)
+    memory_kills = staticmethod(memory_kills)
 
     def __init__(self, slots: int) -> None:
         rules = seccomp(shared=True)

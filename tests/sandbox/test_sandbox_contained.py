@@ -36,6 +36,7 @@ from rtl_agent.sandbox.contained import (
     IMPOSSIBLE,
     LEFT_OUT_VARIABLE,
     capabilities_missing,
+    memory_kills,
     what_is_lacking,
 )
 from tests.sandbox.conftest import Start
@@ -410,6 +411,31 @@ async def test_every_grade_says_that_its_sandbox_is_weaker(
     assert grade.outcome is Outcome.PASSED, grade.reasons
     assert grade.path == path
     assert grade.tools["sandbox"].startswith("container, weaker than bubblewrap (no namespaces")
+
+
+@of_root
+async def test_what_fails_while_memory_runs_out_is_an_error(
+    bundled: dict[str, Problem], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Boxes share the container's memory: it may have been another one's process that took it."""
+    monkeypatch.setenv("RTL_AGENT_SANDBOX", "container")
+    monkeypatch.setattr(ContainedSandbox, "memory_kills", staticmethod(itertools.count().__next__))
+    problem = bundled["rtl_fixed_priority_arbiter_0001"]
+    broken = {path: "module no_arbiter; endmodule\n" for path in problem.targets}
+    async with Grader(jobs=1) as grader:
+        right = await grader.grade(problem, submit(problem, problem.reference or {}))
+        wrong = await grader.grade(problem, submit(problem, broken))
+    assert (right.outcome, wrong.outcome) == (Outcome.PASSED, Outcome.ERROR)
+    assert "memory ran out" in wrong.reasons[0]
+
+
+def test_the_kernels_count_of_what_it_ended_is_read(tmp_path: Path) -> None:
+    assert memory_kills(tmp_path) == 0
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory" / "memory.oom_control").write_text("oom_kill_disable 0\nunder_oom 0\noom_kill 2\n")
+    assert memory_kills(tmp_path) == 2
+    (tmp_path / "memory.events").write_text("low 0\nhigh 0\noom 4\noom_kill 3\noom_group_kill 0\n")
+    assert memory_kills(tmp_path) == 3
 
 
 @of_root
