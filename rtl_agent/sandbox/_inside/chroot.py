@@ -66,7 +66,7 @@ def main(arguments: Sequence[str]) -> None:
         os._exit(1)
     places = [path for path, _ in order.places]
     wire.leave = lambda: leave(places)
-    Program.identify = staticmethod(lambda: identify(slot.uid))  # type: ignore[assignment]
+    Program.identify = staticmethod(lambda: identify(slot.uid))
     Service(wire, (), CpuCounter(()), score, room).serve()
 
 

@@ -45,40 +45,46 @@ class Room(DiskWatch):
         """With `used` bytes more than there are. A directory too deep to be looked into counts as full."""
         files, waiting = 0, [place]
         while waiting:
-            directory = waiting.pop()
             try:
-                for entry in entries(directory):
-                    try:
-                        used += entry.stat(follow_symlinks=False).st_blocks * 512
-                    except OSError:
-                        continue
-                    files += 1
-                    if files > self.files:
-                        return True
-                    if entry.is_dir(follow_symlinks=False):
-                        waiting.append(entry.path)
+                found = look_into(waiting.pop())
             except OSError as error:
                 if error.errno == ENAMETOOLONG:
                     return True
                 continue
-            if used > self.most:
+            files += len(found)
+            used += sum(blocks for _, blocks, _ in found) * 512
+            waiting += [path for path, _, is_directory in found if is_directory]
+            if files > self.files or used > self.most:
                 return True
         return used > self.most
 
 
-def entries(directory: bytes) -> "list[os.DirEntry[bytes]]":
-    """Also of a directory that a command forbade to its own user, to write there unseen."""
+def look_into(directory: bytes) -> list[tuple[bytes, int, bool]]:
+    """Path, blocks and whether it is a directory; also where a command forbade it to its own user, to write unseen."""
     try:
-        with os.scandir(directory) as found:
-            return list(found)
+        if found := list_of(directory):
+            return found
     except PermissionError:
         pass
     mode = os.lstat(directory).st_mode
-    if mode & 0o170000 != 0o040000:
+    if mode & 0o170000 != 0o040000 or mode & 0o500 == 0o500:
         return []
     os.chmod(directory, mode & 0o7777 | 0o500)
     try:
-        with os.scandir(directory) as found:
-            return list(found)
+        return list_of(directory)
     finally:
         os.chmod(directory, mode & 0o7777)
+
+
+def list_of(directory: bytes) -> list[tuple[bytes, int, bool]]:
+    found = []
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            try:
+                status = entry.stat(follow_symlinks=False)
+            except OSError as error:
+                if error.errno == ENAMETOOLONG:
+                    raise
+                continue
+            found.append((entry.path, status.st_blocks, status.st_mode & 0o170000 == 0o040000))
+    return found
