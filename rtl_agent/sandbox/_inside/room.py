@@ -46,7 +46,7 @@ class Room(DiskWatch):
         files, waiting = 0, [place]
         while waiting:
             try:
-                found = look_into(waiting.pop())
+                found = look_into(waiting.pop(), self.files)
             except OSError as error:
                 if error.errno == ENAMETOOLONG:
                     return True
@@ -59,10 +59,10 @@ class Room(DiskWatch):
         return used > self.most
 
 
-def look_into(directory: bytes) -> list[tuple[bytes, int, bool]]:
+def look_into(directory: bytes, most: int) -> list[tuple[bytes, int, bool]]:
     """Path, blocks and whether it is a directory; also where a command forbade it to its own user, to write unseen."""
     try:
-        if found := list_of(directory):
+        if found := list_of(directory, most):
             return found
     except PermissionError:
         pass
@@ -71,12 +71,13 @@ def look_into(directory: bytes) -> list[tuple[bytes, int, bool]]:
         return []
     os.chmod(directory, mode & 0o7777 | 0o500)
     try:
-        return list_of(directory)
+        return list_of(directory, most)
     finally:
         os.chmod(directory, mode & 0o7777)
 
 
-def list_of(directory: bytes) -> list[tuple[bytes, int, bool]]:
+def list_of(directory: bytes, most: int) -> list[tuple[bytes, int, bool]]:
+    """One more than `most` at the most: there may be millions."""
     found = []
     with os.scandir(directory) as entries:
         for entry in entries:
@@ -86,5 +87,7 @@ def list_of(directory: bytes) -> list[tuple[bytes, int, bool]]:
                 if error.errno == ENAMETOOLONG:
                     raise
                 continue
+            if len(found) > most:
+                break
             found.append((entry.path, status.st_blocks, status.st_mode & 0o170000 == 0o040000))
     return found
