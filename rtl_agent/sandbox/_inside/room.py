@@ -78,7 +78,7 @@ def look_into(directory: bytes, most: int) -> list[tuple[bytes, int, bool]]:
 
 def list_of(directory: bytes, most: int) -> list[tuple[bytes, int, bool]]:
     """One more than `most` at the most: there may be millions."""
-    found = []
+    found: list[tuple[bytes, int, bool]] = []
     with os.scandir(directory) as entries:
         for entry in entries:
             try:
