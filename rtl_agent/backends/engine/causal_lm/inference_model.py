@@ -149,8 +149,9 @@ class InferenceModel:
         distinct, inverse = np.unique(np.concatenate(asked), axis=0, return_inverse=True)
         at, targets = torch.from_numpy(distinct).to(hidden.device).unbind(1)
         topk, ranks = max(request.topk for request in requests), any(request.ranks for request in requests)
+        rows = max(1, MAX_LOGITS // self.base.info.vocabulary)
         logprobs, pairs, places_of = list[float](), list[Pairs](), list[int]()
-        for piece in torch.arange(len(at), device=hidden.device).split(max(1, MAX_LOGITS // self.base.info.vocabulary)):
+        for piece in torch.split(torch.arange(len(at), device=hidden.device), rows):
             logits = self.logits(hidden[at[piece]])
             total = logits.logsumexp(dim=-1, keepdim=True)
             own = logits.gather(1, targets[piece][:, None])
