@@ -69,7 +69,10 @@ async def test_a_group_plays_in_another_process_by_its_options_alone() -> None:
     assert env.episode.grade.reward.maximum == 1.0
 
 
-async def test_what_cannot_be_graded_raises_and_is_no_reward(unused_tcp_port: int) -> None:
+async def test_what_cannot_be_graded_raises_and_is_no_reward(
+    unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RTL_AGENT_GRADE_KEY", "k" * 32)
     nobody = f"http://127.0.0.1:{unused_tcp_port}"
     dataset, _ = await built(problems="bundled", limit=1, batch_size=1, group_size=1, executor=nobody)()
     (group,) = dataset.get_batch(0)
