@@ -21,7 +21,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -118,8 +118,8 @@ def _bring_up_to_date(name: str, lock: Path | None) -> None:
             shutil.rmtree(place, ignore_errors=True)
             _call([interpreter, "-m", "venv", place])
         (place / STAMP).unlink(missing_ok=True)
-        pip = [place / "bin" / "python", "-m", "pip", "--disable-pip-version-check", "install", "-qq"]
-        constraint = ["-c", lock] if lock else []
+        pip = (place / "bin" / "python", "-m", "pip", "--disable-pip-version-check", "install", "-qq")
+        constraint = ("-c", lock) if lock else ()
         _call([*pip, *constraint, *recipe.more, "-e", f"{ROOT}[{recipe.extra}]"])
         (place / STAMP).write_text(json.dumps(wanted))
 
@@ -150,7 +150,7 @@ def _alone(name: str) -> Iterator[None]:
         yield
 
 
-def _call(command: list[str | Path]) -> None:
+def _call(command: Sequence[str | Path]) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS)
     assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stdout}\n{done.stderr}"
 
