@@ -1,8 +1,6 @@
 """tinker-cookbook: our problems as an `RLDatasetBuilder`, which its own training programs take by name.
 
-    python -m tinker_cookbook.recipes.rl_basic model_name=Qwen/Qwen3-8B \\
-        dataset_builder=rtl_agent.integrations.tinker_cookbook:RTLDatasetBuilder \\
-        dataset_builder.model_name_for_tokenizer=Qwen/Qwen3-8B
+    dataset_builder=rtl_agent.integrations.tinker_cookbook:RTLDatasetBuilder dataset_builder.problems=bundled
 
 An answer that cannot be graded raises in its environment, and never counts as a reward of 0: what becomes of the group
 is decided by the run's `rollout_error_tolerance`.
