@@ -181,7 +181,7 @@ def text_of(completion: Any) -> str:
     """The model's last words: of a completion that is plain text, or messages."""
     if isinstance(completion, str):
         return completion
-    said = [message["content"] for message in completion if message.get("role") == "assistant"]
+    said = [message.get("content") for message in completion if message.get("role") == "assistant"]
     last = said[-1] if said else ""
     if isinstance(last, str):
         return last

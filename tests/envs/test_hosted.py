@@ -41,6 +41,20 @@ async def test_the_calls_of_a_turn_are_answered_in_their_order(grader: Grader, b
     assert (episode.turns, episode.grade.outcome, episode.reward) == (2, Outcome.INVALID, 0.0)
 
 
+@pytest.mark.parametrize("kind", ["refine", "agentic"])
+async def test_what_stands_is_graded_where_a_framework_stops(
+    kind: str, grader: Grader, bundled: dict[str, Problem]
+) -> None:
+    episode = HostedEpisode(bundled[ARBITER], EpisodeConfig(kind=kind), grader)
+    try:
+        await episode.take(Turn("no code", fault="" if kind == "refine" else "a call that cannot be read"))
+        await episode.stop()
+        await episode.stop()
+    finally:
+        await episode.close()
+    assert (episode.over, episode.record.end_reason, episode.reward) == (True, "max_tokens", 0.0)
+
+
 def test_what_is_asked_first_is_what_every_model_is_asked(bundled: dict[str, Problem]) -> None:
     system, user = first_messages(bundled[ARBITER], EpisodeConfig())
     assert (system.role, user.role) == ("system", "user")
