@@ -70,7 +70,8 @@ def agentic() -> RTLSpec:
 def test_an_environment_is_a_workspace_that_is_graded_and_used_again(agentic: RTLSpec) -> None:
     first, second = agentic.problems
     path, text = reference(agentic, first)
-    worker, idler = agentic.environment_factory(), agentic.environment_factory()
+    worker: Any = agentic.environment_factory()
+    idler = agentic.environment_factory()
     worker.reset(problem=first, prompt=[])
     idler.reset(problem=first, prompt=[])
     shown = worker.execute_bash(f"cat > {path} <<'END'\n{text}\nEND\nwc -l < {path}")
