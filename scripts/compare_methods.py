@@ -114,8 +114,8 @@ TEACHERS = (
 _MIXED = (
     "problems=generated_*,long_alu,long_mux,long_sequence_detector",
     "emphasis=long_alu*4,long_mux*4,long_sequence_detector*4",
-    *("group_size=8", "generated_problems=96", "max_steps=24", "eval_every=8"),
-    "exam_samples=4",
+    *("group_size=8", "generated_problems=80", "max_steps=20", "eval_problems=16"),
+    *("exam_problems=24", "exam_samples=4"),
 )
 CURRICULA = (
     Method("none", "rl", _MIXED, "every problem once in each epoch"),
