@@ -3,7 +3,7 @@ import { useMemo } from "preact/hooks";
 import { DiffFiles } from "./diff";
 import { useData } from "./data";
 import { filters, groupLink, rolloutLink, route, runLink, set } from "./route";
-import type { Rows } from "./rows";
+import { type Rows, TRAINING } from "./rows";
 import { useFiltered, useRun } from "./run";
 import { brief, number, plural } from "./text";
 import type { Group } from "./types";
@@ -67,7 +67,7 @@ export function GroupScreen({ run, number: id }: { run: string; number: number }
   const [a, b] = [place("a", worst), place("b", best)];
   const name = (at: number): string => `#${at} ${group.outcomes[at] ?? ""}, reward ${number(group.rewards[at], 2)}`;
   const options = group.rows.map((row, at) => ({ value: String(row), label: name(at) }));
-  const flat = group.rewards.length > 1 && group.rewards.every((reward) => reward === group.rewards[0]);
+  const flat = cell?.kind === TRAINING && group.rewards.length > 1 && group.rewards.every((reward) => reward === group.rewards[0]);
   return (
     <>
       <Steps run={run} rows={rows} group={id} />

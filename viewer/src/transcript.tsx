@@ -31,7 +31,7 @@ export function Transcript({ of }: { of: Rollout }) {
   const ownFiles = turns.length > 0 && !(REPLY in of.files && Object.keys(of.files).length === 1);
   return (
     <div class="transcript">
-      <details open={turns.length === 0}>
+      <details>
         <summary>Prompt: {plural(of.messages.length, "message")}</summary>
         {of.messages.map((message, at) => <article key={at}><h2 class="minor">{brief(message.role, 30)}</h2><LongText text={asText(message.content)} label={`Message ${at + 1}`} /></article>)}
       </details>
