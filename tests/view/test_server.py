@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from rtl_agent.cli.main import app
 from rtl_agent.runs import RunRecord, read_run
 from rtl_agent.runs.directory import rollout_path
 from rtl_agent.view import Library, Viewer, summaries
@@ -53,6 +55,7 @@ def test_the_page_and_its_files_come_with_a_strict_policy(viewer: Viewer) -> Non
         assert "script-src 'self'" in headers["Content-Security-Policy"]
         assert "unsafe" not in headers["Content-Security-Policy"]
         assert headers["X-Content-Type-Options"] == "nosniff"
+        assert headers["Referrer-Policy"] == "no-referrer", "an address with a token goes to nobody"
 
 
 def test_a_run_its_table_and_each_of_its_rollouts(viewer: Viewer) -> None:
@@ -92,6 +95,13 @@ def test_a_step_that_was_just_written_is_there_at_the_next_look(viewer: Viewer, 
     with path.open("a") as file:
         file.write(line[40:] + "\n")
     assert data(viewer, "runs/one/index")["count"] == before["count"] + 2
+
+
+def test_a_file_that_is_no_evaluation_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "notes.jsonl").write_text('{"problem_id": "p"}\n')
+    done = CliRunner().invoke(app, ["view", str(tmp_path / "notes.jsonl")])
+    assert done.exit_code == 2
+    assert "is not the JSONL of an evaluation" in done.stderr
 
 
 def test_of_many_runs_each_is_read_once_until_it_changes(

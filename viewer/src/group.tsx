@@ -46,8 +46,8 @@ function Steps({ run, rows, group }: { run: string; rows: Rows | null; group: nu
       <Step to={to(beside?.previous)} name="previous" spoken="previous group">←</Step>
       <span class="soft place">{beside && beside.at >= 0 ? `${number(beside.at + 1)} of ${number(beside.count)}` : "–"}</span>
       <Step to={to(beside?.next)} name="next" spoken="next group">→</Step>
-      <Step to={to(beside?.earlier)} name="earlier">[ earlier step</Step>
-      <Step to={to(beside?.later)} name="later">later step ]</Step>
+      <Step to={to(beside?.earlier)} name="earlier" spoken="earlier step">[ <span class="word">earlier step</span></Step>
+      <Step to={to(beside?.later)} name="later" spoken="later step"><span class="word">later step</span> ]</Step>
     </nav>
   );
 }

@@ -109,7 +109,7 @@ export function Heat({ tokens }: { tokens: Tokens }) {
       <div class="heat-columns">
         <div ref={box} class="heat-text" tabIndex={0} role="application" aria-label="Tokens. Left and right move from token to token." onPointerOver={hover} onPointerLeave={leave} onScroll={leave} onClick={pick} onKeyDown={keys}>{spans}</div>
         {tip && metric && <Tooltip tip={tip} tokens={tokens} metric={metric} />}
-        <aside class="token-detail" aria-label="Token">
+        <aside class={`token-detail${at === null ? " idle" : ""}`} aria-label="Token">
           <Detail tokens={tokens} at={at} />
           {metric && <Largest tokens={tokens} metric={metric} go={go} />}
         </aside>

@@ -62,8 +62,8 @@ export function RolloutScreen({ run, row }: { run: string; row: number }) {
       <Step to={to(beside?.previous)} name="previous" spoken="previous rollout">←</Step>
       <span class="soft place">{beside && beside.at >= 0 ? `${number(beside.at + 1)} of ${number(list.length)}` : "–"}</span>
       <Step to={to(beside?.next)} name="next" spoken="next rollout">→</Step>
-      <Step to={to(beside?.earlier)} name="earlier">[ earlier step</Step>
-      <Step to={to(beside?.later)} name="later">later step ]</Step>
+      <Step to={to(beside?.earlier)} name="earlier" spoken="earlier step">[ <span class="word">earlier step</span></Step>
+      <Step to={to(beside?.later)} name="later" spoken="later step"><span class="word">later step</span> ]</Step>
     </nav>
   );
   if (!of) return <>{bar}<Waiting of={data} what="the rollout" title={`Rollout ${row}`} /></>;
