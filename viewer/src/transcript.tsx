@@ -72,8 +72,8 @@ function TurnOf({ turn, at, written }: { turn: Turn; at: number; written: string
         const [name, body] = callText(call);
         return <div class="call" key={place}><p class="soft small">$ {brief(name, 60)}</p><LongText text={body} label={`Command in turn ${at + 1}`} /></div>;
       })}
-      {turn.fault && <p class="failure">{brief(turn.fault, 600)}</p>}
-      {observation !== "" && observation !== turn.fault && <div class="observation"><p class="soft small">Observation</p><LongText text={observation} label={`Observation in turn ${at + 1}`} /></div>}
+      {turn.fault && turn.fault !== observation && <p class="failure">{brief(turn.fault, 600)}</p>}
+      {observation !== "" && <div class={`observation${turn.fault ? " faulty" : ""}`}><p class="soft small">Observation</p><LongText text={observation} label={`Observation in turn ${at + 1}`} /></div>}
     </article>
   );
 }
