@@ -27,6 +27,7 @@ EXTRAS = {
     "service": ("aiohttp", "prometheus_client", "pydantic"),
     "ray": ("ray",),
     "docker": ("docker",),
+    "inspect": ("inspect_ai",),
     "dev": ("docker", "playwright", "prometheus_client"),
 }
 
