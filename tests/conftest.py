@@ -117,7 +117,8 @@ async def graders() -> AsyncIterator[dict[SimulationMode, Grader]]:
         yield {SimulationMode.EXACT: exact, SimulationMode.FAST: fast}
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def grader() -> AsyncIterator[Grader]:
+    """The same for one grader as users have it: a warm box takes half a second of CPU to start."""
     async with Grader(jobs=2) as grader:
         yield grader
