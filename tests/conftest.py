@@ -117,8 +117,7 @@ async def graders() -> AsyncIterator[dict[SimulationMode, Grader]]:
         yield {SimulationMode.EXACT: exact, SimulationMode.FAST: fast}
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest.fixture
 async def grader() -> AsyncIterator[Grader]:
-    """The same for one grader as users have it: a warm box takes half a second of CPU to start."""
     async with Grader(jobs=2) as grader:
         yield grader
