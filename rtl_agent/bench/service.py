@@ -164,9 +164,7 @@ async def run(
 
 async def _client(url: str, key: str, share: Sequence[Sent], load: Load, on_grade: Callable[[Load], None]) -> None:
     """One of many, each with connections of its own, and everything that it has to ask asked at once."""
-    executor = HttpExecutor(
-        url, key=key, jobs=_IN_FLIGHT, timeout_seconds=_TIMEOUT, patience_seconds=_PATIENCE_SECONDS
-    )
+    executor = HttpExecutor(url, key=key, jobs=_IN_FLIGHT, timeout_seconds=_TIMEOUT, patience_seconds=_PATIENCE_SECONDS)
     async with aclosing(executor), Grader(executor=executor, timeout_seconds=_TIMEOUT) as grader:
 
         async def one(sent: Sent) -> None:
