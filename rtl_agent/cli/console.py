@@ -28,6 +28,8 @@ EXTRAS = {
     "ray": ("ray",),
     "docker": ("docker",),
     "inspect": ("inspect_ai",),
+    "trl": ("datasets", "torch", "trl"),
+    "verifiers": ("openai", "verifiers"),
     "dev": ("docker", "playwright", "prometheus_client"),
 }
 

@@ -1,4 +1,4 @@
-"""Episodes whose model and conversation belong to another framework: it hands in calls and answers, and is told results.
+"""Episodes whose conversation is led by another framework: it hands in calls and answers, and is told results.
 
 Needs neither torch nor tinker.
 """
@@ -9,7 +9,7 @@ from typing import Any
 
 from rtl_agent.envs.episode_config import EpisodeConfig
 from rtl_agent.envs.kinds import kind_of, resolved, why_unplayable
-from rtl_agent.envs.session import ToolCall, ToolSpec, Turn
+from rtl_agent.envs.session import Reply, ToolCall, ToolResult, ToolSpec, Turn
 from rtl_agent.grading import Grade, Grader, GraderOptions
 from rtl_agent.problems import NoSuchProblems, Problem, load_problems
 from rtl_agent.prompts import Message
@@ -26,6 +26,12 @@ def playable(source: str, config: EpisodeConfig, *, limit: int = 0) -> list[Prob
         first = f"{found[0].id}: {why_unplayable(found[0], config)}"
         raise NoSuchProblems(f"{source} has no problem for env={config.kind} that can be graded here ({first})")
     return kept[: limit or None]
+
+
+def first_messages(problem: Problem, config: EpisodeConfig) -> Sequence[Message]:
+    """What a model is asked first."""
+    rules = resolved(config)
+    return tuple(kind_of(config).messages(problem, rules, max_prompt_tokens=rules.max_prompt_tokens or None))
 
 
 def grader_options(config: EpisodeConfig, *, reward: str, jobs: int, executor: str) -> GraderOptions:
@@ -48,24 +54,37 @@ class HostedEpisode:
     def __init__(self, problem: Problem, config: EpisodeConfig, grader: Grader) -> None:
         kind, rules = kind_of(config), resolved(config)
         self.problem, self.rules = problem, rules
-        most = rules.max_prompt_tokens or None
-        self.messages: Sequence[Message] = tuple(kind.messages(problem, rules, max_prompt_tokens=most))
+        self.messages = first_messages(problem, config)
         self.tools: Sequence[ToolSpec] = tuple(kind.tools(rules))
         self._session = kind.session(problem, rules, grader, self.messages)
         self._one_at_a_time = asyncio.Lock()  # frameworks run the calls of one turn at once
-        self._over = False
+        self._turns, self._over = 0, False
 
     @property
     def over(self) -> bool:
         return self._over
 
+    @property
+    def turns(self) -> int:
+        return self._turns
+
     async def call(self, name: str, arguments: Mapping[str, Any]) -> str:
         """What the model is shown for a tool call."""
-        return await self._take(Turn("", calls=(ToolCall(name, arguments),)))
+        return shown(await self.take(Turn("", calls=(ToolCall(name, arguments),))))
 
     async def answer(self, text: str) -> str:
         """The model's words without a tool call: they end the episode; or else, what the model is shown next."""
-        return await self._take(Turn(text))
+        return shown(await self.take(Turn(text)))
+
+    async def take(self, turn: Turn, *, cut_off: bool = False) -> Reply:
+        """A whole turn, for a framework that has it."""
+        async with self._one_at_a_time:
+            if self._over:
+                return Reply((ToolResult("", OVER),))
+            self._turns += 1
+            reply = await self._session.take(turn, cut_off=cut_off)
+            self._over = reply.ended is not None
+            return reply
 
     async def close(self) -> None:
         """Gives back what the episode holds. May be called at any time, and again."""
@@ -90,10 +109,7 @@ class HostedEpisode:
         """As `eval` keeps it."""
         return self._session.episode()
 
-    async def _take(self, turn: Turn) -> str:
-        async with self._one_at_a_time:
-            if self._over:
-                return OVER
-            reply = await self._session.take(turn)
-            self._over = reply.ended is not None
-            return "\n\n".join(result.text for result in reply.results)
+
+def shown(reply: Reply) -> str:
+    """The results as one text."""
+    return "\n\n".join(result.text for result in reply.results)

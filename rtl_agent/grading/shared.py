@@ -31,7 +31,7 @@ class GraderOptions:
 
 
 @cache
-def shared_grader(options: GraderOptions = GraderOptions()) -> SyncGrader:  # noqa: B008  # frozen
+def shared_grader(options: GraderOptions = GraderOptions()) -> SyncGrader:  # frozen
     """The grader of this process for these options: made at the first call, closed when the process ends.
 
     Any thread and any event loop may ask it. Grades come from, and go to, the cache that the commands use.

@@ -4,43 +4,36 @@
         dataset_builder=rtl_agent.integrations.tinker_cookbook:RTLDatasetBuilder \\
         dataset_builder.model_name_for_tokenizer=Qwen/Qwen3-8B
 
-An answer that cannot be graded raises in its environment, so that a run's `rollout_error_tolerance` decides: with `True`
-it is played again, and never counts as a reward of 0.
+An answer that cannot be graded raises in its environment, and never counts as a reward of 0: what becomes of the group
+is decided by the run's `rollout_error_tolerance`.
 """
 
-import chz
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+import chz
 from tinker_cookbook.rl.types import RLDataset, RLDatasetBuilder
-from tinker_cookbook.tokenizer_utils import is_tokenizer_registered, register_tokenizer
 
 from rtl_agent.backends.models.registry import OWN
 from rtl_agent.envs.env import EpisodeEnv, ProblemGroupBuilder, live_grader
 from rtl_agent.envs.episode_config import SINGLE, EpisodeConfig
+from rtl_agent.envs.hosted import grader_options, playable
 from rtl_agent.envs.renderers import default_renderer
 from rtl_agent.envs.task_sampler import EnvDataset, TaskSampler, fitting, partition
-from rtl_agent.envs.tokenizers import embedded_tokenizer
-from rtl_agent.envs.hosted import grader_options, playable
+from rtl_agent.envs.tokenizers import register_local_tokenizers
 from rtl_agent.grading import GraderOptions, shared_grader
 from rtl_agent.grading.executors import LOCAL
+from rtl_agent.local_models import imported_models, read_card
 
-
-def _register_tokenizers() -> None:
-    """The cookbook asks for a tokenizer by the model's name before it builds a dataset; ours are on no hub."""
-    for name in OWN:
-        if not is_tokenizer_registered(name):
-            register_tokenizer(name, lambda short=name.partition("/")[2]: embedded_tokenizer(short))
-
-
-_register_tokenizers()
+# The cookbook asks for a tokenizer by the model's name before it builds a dataset, but after it has read this module.
+register_local_tokenizers([*OWN, *(card.name for folder in imported_models() if (card := read_card(folder)))])
 
 
 @dataclass(frozen=True)
 class RTLGroupBuilder(ProblemGroupBuilder):
     """Brings its grader along as options, so that it works in whichever process its group is played."""
 
-    grading: GraderOptions = GraderOptions()
+    grading: GraderOptions = field(default_factory=GraderOptions)
 
     async def make_envs(self) -> Sequence[EpisodeEnv]:
         with live_grader(shared_grader(self.grading).grader, self.grader):
@@ -75,9 +68,7 @@ class RTLDatasetBuilder(RLDatasetBuilder):
 
     @property
     def episode(self) -> EpisodeConfig:
-        return EpisodeConfig(
-            kind=self.env, level=self.level, max_tokens=self.max_tokens, max_turns=self.max_turns
-        )
+        return EpisodeConfig(kind=self.env, level=self.level, max_tokens=self.max_tokens, max_turns=self.max_turns)
 
     async def __call__(self) -> tuple[RLDataset, RLDataset | None]:
         episode, model = self.episode, self.model_name_for_tokenizer

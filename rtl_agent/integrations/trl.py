@@ -19,7 +19,7 @@ from datasets import Dataset
 from rtl_agent.envs.agentic.tools import tool_specs
 from rtl_agent.envs.episode import EpisodeFailed
 from rtl_agent.envs.episode_config import AGENTIC, SINGLE, EpisodeConfig
-from rtl_agent.envs.hosted import HostedEpisode, grader_options, playable
+from rtl_agent.envs.hosted import HostedEpisode, first_messages, grader_options, playable
 from rtl_agent.envs.kinds import resolved
 from rtl_agent.grading import SyncGrader, shared_grader
 from rtl_agent.grading.executors import LOCAL
@@ -71,7 +71,7 @@ class RTLSpec:
         """A row for each problem: its messages, and its id for the reward function."""
         return Dataset.from_list(
             [
-                {"prompt": as_dicts(self.new_episode(problem).messages), "problem": name}
+                {"prompt": as_dicts(first_messages(problem, self.episode)), "problem": name}
                 for name, problem in self.problems.items()
             ]
         )
