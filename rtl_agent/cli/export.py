@@ -1,5 +1,6 @@
 """`rtl-agent export`: problems for other frameworks."""
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -8,7 +9,8 @@ import typer
 from rtl_agent.cli import console
 from rtl_agent.cli.console import Categories, Difficulties, Families, Ids, Kinds, Side, SkipBad, Source, Timeout
 from rtl_agent.cli.new_workspace import CannotWrite, ensure_new, write_files
-from rtl_agent.envs.episode_config import Level
+from rtl_agent.envs.episode_config import EpisodeConfig, Level
+from rtl_agent.envs.hosted import first_messages, playable
 from rtl_agent.grading import Outcome, parse_weights
 from rtl_agent.integrations.harbor import LEVELS, HarborOptions, NotHandedOver, judge, task_files, why_not
 from rtl_agent.problems import NEEDS_IN_WORDS, Needs, Selection
@@ -114,6 +116,29 @@ def harbor(
     console.out.print(
         f"{out}: {written} task{'s' if written != 1 else ''}", markup=False, highlight=False, soft_wrap=True
     )
+
+
+@app.command("nemo-gym", short_help="Write the data of NeMo Gym's resources server.")
+def nemo_gym(
+    source: Source,
+    out: Annotated[Path, typer.Argument(metavar="OUT.jsonl", help="A new file: one problem in each line.")],
+    system: Annotated[
+        str, typer.Option("--system", callback=_ensure_system, help="The system message.")
+    ] = _DEFAULTS.system,
+) -> None:
+    """Write problems as lines of NeMo Gym's data: what a model is asked, and the id that the server knows it by."""
+    config = EpisodeConfig(system=system)
+    lines = []
+    for problem in playable(source, config):
+        asked = [{"role": message.role, "content": message.content} for message in first_messages(problem, config)]
+        about = {"category": problem.category, "difficulty": problem.difficulty, "family": problem.family}
+        lines.append(json.dumps({"responses_create_params": {"input": asked}, "problem_id": problem.id, **about}))
+    try:
+        with out.open("x", encoding="utf-8") as stream:
+            stream.writelines(f"{line}\n" for line in lines)
+    except OSError as error:
+        raise CannotWrite(f"{out}: {error.strerror}; name a file that does not exist yet") from error
+    console.out.print(f"{out}: {len(lines)} problems", markup=False, highlight=False, soft_wrap=True)
 
 
 @app.command("harbor-reward", hidden=True)

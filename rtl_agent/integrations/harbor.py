@@ -115,11 +115,16 @@ def _task_toml(problem: Problem, options: HarborOptions) -> str:
             "network_mode": "no-network",
         },
     }
-    lines = [f"schema_version = {json.dumps(SCHEMA)}", f"artifacts = {json.dumps(handed_over)}"]
+    lines = [f"schema_version = {_toml(SCHEMA)}", f"artifacts = {_toml(handed_over)}"]
     for name, values in sections.items():
-        lines += ["", f"[{name}]", *(f"{key} = {json.dumps(value)}" for key, value in values.items())]
-    lines += ["", "[[verifier.collect]]", f"command = {json.dumps(hook)}"]
+        lines += ["", f"[{name}]", *(f"{key} = {_toml(value)}" for key, value in values.items())]
+    lines += ["", "[[verifier.collect]]", f"command = {_toml(hook)}"]
     return "\n".join(lines) + "\n"
+
+
+def _toml(value: object) -> str:
+    """JSON is TOML for strings, numbers and lists of them; but TOML has no escapes for halves of a character."""
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _environment(problem: Problem, options: HarborOptions) -> str:

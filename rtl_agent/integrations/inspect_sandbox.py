@@ -121,7 +121,8 @@ class RTLSandbox(SandboxEnvironment):
             raise OutputLimitExceededError(SandboxEnvironmentLimits.MAX_EXEC_OUTPUT_SIZE_STR, stdout or stderr)
         if result.exit_code == 126 and "ermission denied" in stderr:
             raise PermissionError(stderr.strip())
-        return ExecResult(result.ok, result.exit_code, stdout, stderr)
+        code = result.exit_code if result.exit_code >= 0 else 128 - result.exit_code  # as a shell says it
+        return ExecResult(result.ok, code, stdout, stderr)
 
     async def write_file(self, file: str, contents: str | bytes) -> None:
         result = await self._run(["sh", "-c", _WRITE, "sh", _path(file)], stdin=_bytes(contents))
