@@ -13,11 +13,10 @@ from rtl_agent.local_models import tokenizer_folder
 
 spec = RTLSpec("bundled", limit=2)
 tokenizer = AutoTokenizer.from_pretrained(tokenizer_folder("rtl-agent/student"))
-shape = Qwen3Config(
-    vocab_size=len(tokenizer), hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=2
-)
+tiny = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "head_dim": 16}
+heads = {"num_attention_heads": 2, "num_key_value_heads": 2}
 trainer = GRPOTrainer(
-    model=Qwen3ForCausalLM(shape),
+    model=Qwen3ForCausalLM(Qwen3Config(**tiny, **heads, **{"vocab_size": len(tokenizer)})),
     processing_class=tokenizer,
     train_dataset=spec.train_dataset,
     reward_funcs=spec.reward_funcs,

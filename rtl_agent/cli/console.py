@@ -21,7 +21,7 @@ INTERRUPTED = 130
 # Extra -> the modules that it brings, beside those of the core; a test compares them with what the code imports.
 EXTRAS = {
     "train": (
-        *("aiohttp", "gguf", "google", "httpx", "huggingface_hub", "matplotlib", "numpy", "orjson", "pydantic"),
+        *("aiohttp", "chz", "gguf", "google", "httpx", "huggingface_hub", "matplotlib", "numpy", "orjson", "pydantic"),
         *("peft", "safetensors", "tinker", "tinker_cookbook", "tokenizers", "torch", "transformers"),
     ),
     "service": ("aiohttp", "prometheus_client", "pydantic"),
@@ -31,7 +31,7 @@ EXTRAS = {
     "nemo-gym": ("fastapi", "nemo_gym"),
     "trl": ("datasets", "torch", "trl"),
     "verifiers": ("openai", "verifiers"),
-    "dev": ("docker", "playwright", "prometheus_client"),
+    "dev": ("docker", "openai", "playwright", "prometheus_client"),
 }
 
 out = Console(emoji=False)  # `a:b:c` is not an emoji

@@ -86,6 +86,13 @@ class HostedEpisode:
             self._over = reply.ended is not None
             return reply
 
+    async def stop(self) -> None:
+        """There are no more turns, after the first: what stands is graded."""
+        async with self._one_at_a_time:
+            if not self._over:
+                await self._session.out_of_tokens()
+                self._over = True
+
     async def close(self) -> None:
         """Gives back what the episode holds. May be called at any time, and again."""
         await self._session.close()

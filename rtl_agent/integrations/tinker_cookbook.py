@@ -1,13 +1,12 @@
 """tinker-cookbook: our problems as an `RLDatasetBuilder`, which its own training programs take by name.
 
-    python -m tinker_cookbook.recipes.rl_basic model_name=Qwen/Qwen3-8B \\
-        dataset_builder=rtl_agent.integrations.tinker_cookbook:RTLDatasetBuilder \\
-        dataset_builder.model_name_for_tokenizer=Qwen/Qwen3-8B
+    dataset_builder=rtl_agent.integrations.tinker_cookbook:RTLDatasetBuilder dataset_builder.problems=bundled
 
 An answer that cannot be graded raises in its environment, and never counts as a reward of 0: what becomes of the group
 is decided by the run's `rollout_error_tolerance`.
 """
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -25,6 +24,7 @@ from rtl_agent.grading import GraderOptions, shared_grader
 from rtl_agent.grading.executors import LOCAL
 from rtl_agent.local_models import imported_models, read_card
 
+log = logging.getLogger(__name__)
 # The cookbook asks for a tokenizer by the model's name before it builds a dataset, but after it has read this module.
 register_local_tokenizers([*OWN, *(card.name for folder in imported_models() if (card := read_card(folder)))])
 
@@ -82,7 +82,9 @@ class RTLDatasetBuilder(RLDatasetBuilder):
             self.context,
             grading=grader_options(episode, reward=self.reward, jobs=self.jobs, executor=self.executor),
         )
-        fit, _ = fitting(found, lambda problem: replace(template, problem=problem))
+        fit, too_long = fitting(found, lambda problem: replace(template, problem=problem))
+        for text in too_long:
+            log.warning("%s", text)
         sides = partition(fit, held_out=self.held_out)
         train = TaskSampler(sides.train, self.batch_size, seed=self.seed, epochs=self.epochs)
         if not sides.held_out:

@@ -9,6 +9,7 @@ its group's mean and gives it no advantage. It is never a 0.
 """
 
 import asyncio
+import inspect
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -21,6 +22,7 @@ from rtl_agent.envs.episode import EpisodeFailed
 from rtl_agent.envs.episode_config import AGENTIC, SINGLE, EpisodeConfig
 from rtl_agent.envs.hosted import HostedEpisode, first_messages, grader_options, playable
 from rtl_agent.envs.kinds import resolved
+from rtl_agent.envs.session import ToolSpec
 from rtl_agent.grading import SyncGrader, shared_grader
 from rtl_agent.grading.executors import LOCAL
 from rtl_agent.options import BadOption
@@ -85,8 +87,7 @@ class RTLSpec:
         """Environments with the tools that there are by these rules."""
         if self.episode.kind != AGENTIC:
             raise BadOption("env", self.episode.kind, f"an environment has a shell: env={AGENTIC}")
-        wanted = {tool.name for tool in tool_specs(self.episode)}
-        kind = next(kind for kind in (RTLEnvironment, SubmitEnvironment, ToolsEnvironment) if wanted <= kind.tool_names)
+        kind = environment_class(tool_specs(self.episode))
         return lambda: kind(self)
 
     def new_episode(self, problem: Problem) -> HostedEpisode:
@@ -102,15 +103,21 @@ class RTLSpec:
     ) -> list[float | None]:
         """The rewards of a batch, graded together: of answers, or of what was left in the environments' workspaces."""
 
+        failed: list[EpisodeFailed] = []
+
         async def judged(at: int) -> HostedEpisode | None:
-            environment = environments[at] if environments is not None else None
-            if environments is not None and not isinstance(environment, RTLEnvironment):
-                return None  # of another kind, in a mix of them
             try:
-                episode = environment.episode if environment else self.new_episode(self.problems[problem[at]])
+                if environments is None:
+                    episode = self.new_episode(self.problems[problem[at]])
+                else:
+                    environment = environments[at]
+                    if not isinstance(environment, RTLEnvironment) or environment.episode is None:
+                        return None  # of another kind, in a mix of them
+                    episode = environment.episode
                 await episode.answer(text_of(completions[at]))
             except EpisodeFailed as error:
                 log.warning("%s", error)
+                failed.append(error)
                 return None
             return episode
 
@@ -119,15 +126,14 @@ class RTLSpec:
 
         episodes = self.grader.run(all_judged())
         if log_metric is not None:
-            for name, value in means(episodes).items():
+            log_metric("rtl/errors", len(failed) / len(completions))
+            for name, value in means([episode.metrics for episode in episodes if episode is not None]).items():
                 log_metric(f"rtl/{name}", value)
-        return [episode and episode.reward for episode in episodes]
+        return [None if episode is None else episode.reward for episode in episodes]
 
 
 class RTLEnvironment:
     """A workspace with a shell, used again for one rollout after another. Its public methods are the model's tools."""
-
-    tool_names = frozenset({"execute_bash"})
 
     def __init__(self, spec: RTLSpec) -> None:
         self._spec = spec
@@ -139,73 +145,53 @@ class RTLEnvironment:
             self._spec.grader.run(self.episode.close())
         self.episode = self._spec.new_episode(self._spec.problems[problem])
 
-    def execute_bash(self, command: str) -> str:
-        """
-        Runs a command with bash in /code and returns what it printed, stdout and stderr together, and its exit code.
-
-        Args:
-            command: the command, of one line or of several
-        """
-        return self._call("execute_bash", command=command)
-
-    def _call(self, tool: str, **arguments: Any) -> str:
+    def _call(self, tool: str, arguments: Mapping[str, Any]) -> str:
         assert self.episode is not None, "the trainer resets an environment before its first tool call"
         return self._spec.grader.run(self.episode.call(tool, arguments))
 
 
-class SubmitEnvironment(RTLEnvironment):
-    """The same, ended by the model itself."""
-
-    tool_names = RTLEnvironment.tool_names | {"submit"}
-
-    def submit(self) -> str:
-        """
-        Says that the files are finished, and has them judged.
-        """
-        return self._call("submit")
+def environment_class(tools: Sequence[ToolSpec]) -> type[RTLEnvironment]:
+    """With a method for each tool: TRL tells a model of methods, by their signatures and docstrings."""
+    return type(RTLEnvironment.__name__, (RTLEnvironment,), {tool.name: method_of(tool) for tool in tools})
 
 
-class ToolsEnvironment(SubmitEnvironment):
-    """The same with tools for Verilog."""
+TYPES: Mapping[str, Any] = {"string": str, "array": list[str]}
 
-    tool_names = SubmitEnvironment.tool_names | {"lint", "simulate"}
 
-    def lint(self, files: list[str] | None = None) -> str:
-        """
-        Compiles with Icarus Verilog, lints with Verilator, and lists what they say, the most important first.
+def method_of(tool: ToolSpec) -> Callable[..., str]:
+    def method(self: RTLEnvironment, **arguments: Any) -> str:
+        return self._call(tool.name, {name: value for name, value in arguments.items() if value is not None})
 
-        Args:
-            files: paths below /code; every design file of rtl/ if left out
-        """
-        return self._call("lint", **({} if files is None else {"files": files}))
-
-    def simulate(self, bench: str) -> str:
-        """
-        Compiles a test bench of yours together with every design file of rtl/, runs it in /code/rundir, and tells the
-        first failure. A Python file is run by pytest.
-
-        Args:
-            bench: its path below /code, such as rundir/tb.sv
-        """
-        return self._call("simulate", bench=bench)
+    parameters = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
+    described: list[str] = []
+    for name, schema in tool.parameters["properties"].items():
+        required = name in tool.parameters["required"]
+        kind = TYPES[schema["type"]] if required else TYPES[schema["type"]] | None
+        default = inspect.Parameter.empty if required else None
+        parameters.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind))
+        described.append(f"    {name}: {schema['description']}")
+    method.__name__ = tool.name
+    method.__doc__ = "\n".join([tool.description, *(["", "Args:", *described] if described else [])])
+    method.__annotations__ = {one.name: one.annotation for one in parameters[1:]} | {"return": str}
+    method.__signature__ = inspect.Signature(parameters, return_annotation=str)  # type: ignore[attr-defined]
+    return method
 
 
 def text_of(completion: Any) -> str:
     """The model's last words: of a completion that is plain text, or messages."""
     if isinstance(completion, str):
         return completion
-    said = [message["content"] for message in completion if message.get("role") == "assistant"]
+    said = [message.get("content") for message in completion if message.get("role") == "assistant"]
     last = said[-1] if said else ""
     if isinstance(last, str):
         return last
     return "".join(part.get("text", "") for part in last or ())
 
 
-def means(episodes: Sequence[HostedEpisode | None]) -> dict[str, float]:
-    """Every metric over the episodes that have it, and the share that could not be graded."""
-    judged = [episode.metrics for episode in episodes if episode is not None]
-    found = {"errors": 1 - len(judged) / len(episodes)}
-    for name in dict.fromkeys(name for metrics in judged for name in metrics):
-        values = [metrics[name] for metrics in judged if name in metrics]
+def means(measured: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Every metric over the episodes that have it."""
+    found = {}
+    for name in dict.fromkeys(name for metrics in measured for name in metrics):
+        values = [metrics[name] for metrics in measured if name in metrics]
         found[name] = sum(values) / len(values)
     return found

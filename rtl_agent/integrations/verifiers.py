@@ -123,8 +123,11 @@ class RTLTask(vf.Task[RTLData, RTLState, RTLTaskConfig]):
         if not episode.over:
             if self.config.kind != SINGLE and trace.num_turns and not trace.state.led:
                 raise RuntimeError(f"kind={self.config.kind} is played by the harness rtl-agent-tasks only")
-            said = trace.assistant_messages
-            await episode.answer((said[-1].content if said else "") or "")
+            if not episode.turns:
+                said = trace.assistant_messages
+                await episode.answer((said[-1].content if said else "") or "")
+            if not episode.over:  # verifiers has stopped it, by a limit of its own
+                await episode.stop()
         return episode
 
     async def validate(self, runtime: vf.Runtime) -> bool | None:

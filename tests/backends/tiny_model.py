@@ -11,11 +11,11 @@ from rtl_agent.backends.models.registry import TOKENIZER
 CONTEXT = 256
 
 
-def write_tiny_model(directory: Path, seed: int = 7, context: int = CONTEXT) -> str:
+def write_tiny_model(directory: Path, seed: int = 7) -> str:
     tokens = json.loads((TOKENIZER / "tokenizer.json").read_text())
     ids = [*tokens["model"]["vocab"].values(), *(token["id"] for token in tokens["added_tokens"])]
     config = Qwen3Config(
-        vocabulary=max(ids) + 1, width=32, layers=2, feed_forward=64, heads=2, kv_heads=2, head_dim=16, context=context
+        vocabulary=max(ids) + 1, width=32, layers=2, feed_forward=64, heads=2, kv_heads=2, head_dim=16, context=CONTEXT
     )
     write_model(directory, config, random_weights(config, seed))
     for file in TOKENIZER.glob("*.json"):

@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 from unittest.mock import MagicMock
 
@@ -45,7 +46,7 @@ def said(text: str) -> dict[str, Any]:
 
 
 def main() -> None:
-    rows = {row["problem_id"]: row for row in map(json.loads, open(sys.argv[1]))}
+    rows = {row["problem_id"]: row for row in map(json.loads, Path(sys.argv[1]).read_text().splitlines())}
     identifier = "rtl_barrel_shifter_0001"
     problem = next(one for one in ra.load_problems("bundled") if one.id == identifier)
     (design,) = (problem.reference or {}).values()

@@ -71,9 +71,9 @@ class Room(BaseEnvironment):
         user: str | int | None = None,
     ) -> ExecResult:
         argv = ["bwrap", "--die-with-parent", "--cap-add", "ALL"]
-        for name in sorted(set(os.listdir("/")) - set(INSIDE)):
-            place = f"/{name}"
-            argv += ["--symlink", os.readlink(place), place] if os.path.islink(place) else ["--dev-bind", place, place]
+        for place in sorted(place for place in Path("/").iterdir() if place.name not in INSIDE):
+            kind, source = ("--symlink", place.readlink()) if place.is_symlink() else ("--dev-bind", place)
+            argv += [kind, str(source), str(place)]
         for name in INSIDE:
             argv += ["--bind", str(self.place / name), f"/{name}"]
         process = await asyncio.create_subprocess_exec(

@@ -1,4 +1,4 @@
-"""tinker-cookbook's own recipe trains on our problems, which it is given by name, against our server."""
+"""tinker-cookbook's own training program learns from our problems, which it is given by name, against our server."""
 
 import json
 import os
@@ -15,11 +15,9 @@ from tinker_cookbook.rl import train
 from rtl_agent.backends.connect import connect
 from rtl_agent.envs.episode import EpisodeFailed
 from rtl_agent.integrations.tinker_cookbook import RTLDatasetBuilder, RTLGroupBuilder
-from rtl_agent.local_models import ModelCard, cached_directory
-from tests.backends.tiny_model import write_tiny_model
+from tests.integrations.environments import ROOT
 
 OURS = "rtl-agent/student"
-THEIRS = "Qwen/Qwen3-8B"  # the recipe looks up a renderer by the model's name
 BY_NAME = "dataset_builder=rtl_agent.integrations.tinker_cookbook:RTLDatasetBuilder"
 
 
@@ -69,7 +67,10 @@ async def test_a_group_plays_in_another_process_by_its_options_alone() -> None:
     assert env.episode.grade.reward.maximum == 1.0
 
 
-async def test_what_cannot_be_graded_raises_and_is_no_reward(unused_tcp_port: int) -> None:
+async def test_what_cannot_be_graded_raises_and_is_no_reward(
+    unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RTL_AGENT_GRADE_KEY", "k" * 32)
     nobody = f"http://127.0.0.1:{unused_tcp_port}"
     dataset, _ = await built(problems="bundled", limit=1, batch_size=1, group_size=1, executor=nobody)()
     (group,) = dataset.get_batch(0)
@@ -82,21 +83,18 @@ async def test_what_cannot_be_graded_raises_and_is_no_reward(unused_tcp_port: in
 
 
 @pytest.mark.slow
-def test_its_recipe_trains_for_two_steps(tmp_path: Path) -> None:
-    folder = cached_directory(THEIRS)  # as `rtl-agent models fetch` would have put it there
-    write_tiny_model(folder, context=2048)
-    ModelCard(THEIRS).write(folder)
+def test_its_training_program_takes_two_steps(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    with connect("embedded", models=[THEIRS], state=tmp_path / "state") as connection:
+    with connect("embedded", models=[OURS], state=tmp_path / "state") as connection:
         options = [
-            *(f"model_name={THEIRS}", f"base_url={connection.base_url}", f"log_path={log}", "lora_rank=4"),
-            *("max_steps=2", "max_tokens=32", "learning_rate=1e-3", "save_every=0"),
-            *words(THEIRS, problems="bundled", limit=4, batch_size=2, group_size=2, max_tokens=32, context=2048),
-            "dataset_builder.renderer_name=qwen3_disable_thinking",
+            *(f"model_name={OURS}", f"base_url={connection.base_url}", f"log_path={log}", "lora_rank=4"),
+            *("max_steps=2", "max_tokens=160", "learning_rate=1e-3", "save_every=0", "recipe_name=test"),
+            *words(OURS, problems="generated:mux,count=4", batch_size=2, group_size=2, max_tokens=160, context=4096),
         ]
         done = subprocess.run(
-            [sys.executable, "-m", "tinker_cookbook.recipes.rl_basic", *options],
+            [sys.executable, ROOT / "examples" / "integrations" / "cookbook_rl.py", *options],
             env={**os.environ, "TINKER_API_KEY": connection.api_key, "TINKER_TELEMETRY": "0"},
+            cwd=tmp_path,
             capture_output=True,
             text=True,
             check=False,
@@ -105,4 +103,7 @@ def test_its_recipe_trains_for_two_steps(tmp_path: Path) -> None:
     rows = [json.loads(line) for line in (log / "metrics.jsonl").read_text().splitlines()]
     trained = [row for row in rows if "env/all/reward/total" in row]
     assert len(trained) == 2
-    assert all(0 <= row["env/all/format_valid"] <= 1 for row in trained)
+    assert all(0 <= row["env/all/reward/total"] <= 1.4 and 0 <= row["env/all/format_valid"] <= 1 for row in trained)
+    played = [json.loads(line) for file in log.rglob("*rollout_summaries.jsonl") for line in file.open()]
+    assert len(played) == 8
+    assert {one["steps"][-1]["logs"]["outcome"] for one in played} <= {"passed", "failed", "invalid"}

@@ -3,9 +3,10 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
-from transformers.utils import get_json_schema
+from transformers.utils.chat_template_utils import get_json_schema
 
 from rtl_agent.envs.agentic.tools import EXECUTE_BASH, LINT, SIMULATE, SUBMIT_ONCE
 from rtl_agent.integrations.trl import RTLEnvironment, RTLSpec
@@ -50,7 +51,8 @@ def test_answers_of_a_batch_are_rewarded_and_measured(spec: RTLSpec) -> None:
     assert logged["rtl/pass_rate"] == pytest.approx(1 / 3)
 
 
-def test_what_cannot_be_graded_is_none_and_never_zero(unused_tcp_port: int) -> None:
+def test_what_cannot_be_graded_is_none_and_never_zero(unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RTL_AGENT_GRADE_KEY", "k" * 32)
     nobody = RTLSpec("bundled", limit=1, executor=f"http://127.0.0.1:{unused_tcp_port}")
     (name,) = nobody.problems
     logged: dict[str, float] = {}
@@ -102,7 +104,7 @@ def test_the_tools_are_told_as_every_other_agent_is_told(agentic: RTLSpec) -> No
         ({"extra_tools": True}, {"execute_bash", "lint", "simulate", "submit"}),
     ],
 )
-def test_an_environment_has_the_tools_of_its_rules(options: dict[str, object], tools: set[str]) -> None:
+def test_an_environment_has_the_tools_of_its_rules(options: dict[str, Any], tools: set[str]) -> None:
     environment = RTLSpec("bundled", limit=1, env="agentic", **options).environment_factory()
     public = {name for name in dir(environment) if not name.startswith("_") and callable(getattr(environment, name))}
     assert public - {"reset"} == tools

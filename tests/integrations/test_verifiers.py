@@ -24,7 +24,14 @@ def evaluated(
     """The traces of `vf-eval @ verifiers_eval.toml` with other options over it."""
     where = ["--client.base-url", url, "--run.dir", "run", "--output-dir", str(folder), "--no-rich"]
     environment("verifiers").run(
-        "vf-eval", "@", EXAMPLE, *where, *options, cwd=folder, env={KEY: key}, exit_code=exit_code
+        "vf-eval",
+        "@",
+        EXAMPLE,
+        *where,
+        *options,
+        cwd=folder,
+        env={KEY: key, "RTL_AGENT_GRADE_KEY": "k" * 32},
+        exit_code=exit_code,
     )
     lines = (folder / "run" / "traces.jsonl").read_text().splitlines()
     return [trace for line in lines for trace in json.loads(line)["traces"]]

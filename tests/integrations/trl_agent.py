@@ -36,7 +36,8 @@ SCRIPT = [[WRITE, "Nothing to do.<|im_end|>"], [call("submit")]]  # by round: of
 class Scripted(Qwen3ForCausalLM):
     round = 0
 
-    def generate(self, input_ids: torch.Tensor, **options: Any) -> torch.Tensor:
+    def generate(self, *arguments: Any, **options: Any) -> Any:
+        input_ids = options["input_ids"]
         said = SCRIPT[self.round % len(SCRIPT)]
         self.round += 1
         rows = [tokenizer.encode(one, add_special_tokens=False) for one in said[: len(input_ids)]]
@@ -45,11 +46,10 @@ class Scripted(Qwen3ForCausalLM):
         return torch.cat([input_ids, torch.tensor(padded)], dim=1)
 
 
-shape = Qwen3Config(
-    vocab_size=len(tokenizer), hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=2
-)
+TINY = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "head_dim": 16}
+HEADS = {"num_attention_heads": 2, "num_key_value_heads": 2}
 trainer = GRPOTrainer(
-    model=Scripted(shape),
+    model=Scripted(Qwen3Config(**TINY, **HEADS, **{"vocab_size": len(tokenizer)})),
     processing_class=tokenizer,
     train_dataset=spec.train_dataset,
     reward_funcs=spec.reward_funcs,
