@@ -124,7 +124,7 @@ async def test_a_name_that_the_netlist_has_lost_is_taken_from_the_source(
     assert not attack or "what is synthesised is not what was simulated" in grade.reasons[0]
 
 
-@pytest.mark.parametrize("unknown", ["zero", "one"])
+@pytest.mark.parametrize("unknown", ["zero", pytest.param("one", marks=pytest.mark.slow)])
 async def test_words_decide_what_gates_would_where_gates_take_too_long(
     unknown: str, bundled: dict[str, Problem], grader: Grader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
