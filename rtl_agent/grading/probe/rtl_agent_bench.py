@@ -221,7 +221,7 @@ def _hold(condition, otherwise):
         raise _Wrong(otherwise)
 
 
-class _directory:  # noqa: N801 - a context manager that reads like one
+class _directory:
     """A new directory below the current one, gone afterwards."""
 
     def __enter__(self):

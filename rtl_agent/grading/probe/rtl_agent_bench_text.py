@@ -4,11 +4,10 @@ In the bench's simulation a module with the design's name and ports stands in fo
 inside and writes down every change of the inputs; the player does so too, and gives the outputs that the design gave.
 In the design's simulation the driver repeats the inputs and writes down the outputs.
 
-inputs:  TIME BITS         what stands in the declarations, what is there at time 0, then a line whenever an input changed; the
-                           player says when they first differ from those that were foreseen, and waits only so long
-                           after that
-answers: N LATER PHASE BITS    outputs after line N of the inputs, LATER by that time; PHASE 0: at once, in the moment
-                               of the change; 1: when non-blocking assignments were made
+inputs:   TIME BITS           what stands in the declarations, what is there at time 0, then a line whenever an input
+                              changed; the player says when they first differ from those that were foreseen
+answers:  N LATER PHASE BITS  outputs after line N of the inputs, LATER by that time; PHASE 0: at once, in the moment
+                              of the change; 1: when non-blocking assignments were made
 """
 
 DRIVER = "rtl_agent_driver"

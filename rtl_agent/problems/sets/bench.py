@@ -1,7 +1,7 @@
 """A Verilog bench that prints its verdict -> the harness of a `Problem`.
 
 The harness has one pytest item. What it does is in `grading/probe/rtl_agent_bench.py`: the design is simulated alone,
-and the bench in a simulation of its own, so that nothing the design prints, writes, ends or names can reach the verdict.
+and the bench in a simulation of its own, so that nothing the design prints, writes, ends or names reaches the verdict.
 All of the set's own Verilog is in one JSON file, which no compiler or simulator of the design may open.
 """
 

@@ -31,9 +31,7 @@ def chipbench_source(argument: str, options: "LoadOptions") -> list[Problem]:
     else:
         above, category = wanted.path / "Verilog Debugging", "cid016"
         shots = "one" if part == "debug-one-shot" else "zero"
-        folders = {
-            f"dataset_debug_{shots}_shot_{name}": f"chipbench-{part}-{short}" for name, short in _BUGS.items()
-        }
+        folders = {f"dataset_debug_{shots}_shot_{name}": f"chipbench-{part}-{short}" for name, short in _BUGS.items()}
     found = [above / name for name in folders if (above / name).is_dir()]
     if not found:
         raise NoSuchProblems(f"{wanted.path} is no checkout of ChipBench: {above} has none of {', '.join(folders)}")

@@ -1,4 +1,4 @@
-"""Items of the sets whose own reference cannot pass on our tools, and why. They are left out unless `all` asks for them.
+"""Items whose own reference cannot pass on our tools, and why. They are left out unless `all` asks for them.
 
 Items that can be graded but are doubtful stay in, since published numbers have them: docs/problem-sets.md lists these.
 """

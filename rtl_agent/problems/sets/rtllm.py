@@ -1,8 +1,9 @@
 """RTLLM v2 from a checkout of hkust-zhiyao/RTLLM.
 
-    Arithmetic/Adder/adder_8bit/{design_description.txt,testbench.v,verified_adder_8bit.v}, and data that benches read
+Arithmetic/Adder/adder_8bit/{design_description.txt,testbench.v,verified_adder_8bit.v}, and data that benches read
 """
 
+import itertools
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -96,7 +97,7 @@ def _module(folder: Path, prompt: str, bench: str) -> str:
 def _uppermost(folder: Path, reference: str, module: str) -> str:
     """Of the modules of a reference the one that no other has below it: its name stands there once."""
     found = words(reference)
-    declared = [name for before, name in zip(found, found[1:], strict=False) if before in ("module", "macromodule")]
+    declared = [name for before, name in itertools.pairwise(found) if before in ("module", "macromodule")]
     if module in declared:
         return module
     above = [name for name in declared if found.count(name) == 1]

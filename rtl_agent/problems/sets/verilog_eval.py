@@ -103,4 +103,3 @@ def _read(prompt: Path, name: str, category: str) -> Problem:
         reference={TARGET: renamed(texts["ref.sv"], {"RefModule": "TopModule"})},
         source=str(prompt),
     )
-
