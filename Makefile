@@ -1,6 +1,6 @@
 # Every target but help and clean sets up what it needs, once: see scripts/setup.sh.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo real test test-all test-quick docs lock clean
+.PHONY: help setup demo real test test-all test-quick docs image image-train lock clean
 BIN := .venv/bin
 # Two more than there are cores, up to 8: many tests wait for a process or a time limit. A worker that has nothing left
 # takes from the others.
@@ -44,6 +44,19 @@ test-all: setup  ## the same with the slow tests, Ray and containers among them
 docs: setup  ## the site, in docs/_build/html
 	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
+
+# BASE is an image that is Debian 12; IMAGE_FLAGS are handed to the build, such as --network host.
+ENGINE ?= docker
+IMAGE_BUILD = $(ENGINE) build $(if $(BASE),--build-arg BASE=$(BASE)) $(IMAGE_FLAGS)
+IMAGE_SIZE = @$(ENGINE) image inspect --format '{{.Size}}' $(1) | awk '{ printf "$(1): %.2f GB\n", $$1 / 1e9 }'
+
+image:  ## the container image rtl-agent:core; ENGINE=podman, BASE=IMAGE, IMAGE_FLAGS=... (docs/containers.md)
+	$(IMAGE_BUILD) --target core -t rtl-agent:core .
+	$(call IMAGE_SIZE,rtl-agent:core)
+
+image-train:  ## the same with torch, rtl-agent:train
+	$(IMAGE_BUILD) --target train -t rtl-agent:train .
+	$(call IMAGE_SIZE,rtl-agent:train)
 
 lock: setup  ## write down the versions that are installed now: names and versions only
 	@$(BIN)/pip freeze --exclude-editable --exclude setuptools | sed -E 's/\+[a-z0-9.]+$$//' > requirements-dev.lock

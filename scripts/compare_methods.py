@@ -223,11 +223,10 @@ def signal(lines: list[dict[str, Any]]) -> dict[str, list[float]]:
 
 def beyond_tests(path: Path) -> float:
     """The share of answers that earned by progress in tests, without one more test passed."""
-    found = []
-    for file in sorted((path / "rollouts").glob("step_*.jsonl")):
-        for line in file.read_text().splitlines():
-            progress = (json.loads(line).get("grade") or {}).get("progress")
-            found.append(bool(progress and progress["beyond_tests"]))
+    from rtl_agent.runs import read_run
+
+    grades = (episode.get("grade") or {} for episode in read_run(path).episodes())
+    found = [bool((grade.get("progress") or {}).get("beyond_tests")) for grade in grades]
     return mean(found) if found else 0.0
 
 

@@ -1,9 +1,11 @@
 """Every bundled design, attack and entry of accepts/ under each sandbox: the same outcome everywhere?
 
     python scripts/sandbox_parity.py docker podman [-n 2] [-k WORDS] [-m MARKS] [--image]
+    python scripts/sandbox_parity.py container --within rtl-agent:core
 
 The tests that grade them state each one's outcome, on both paths of the grader. They are run once for each sandbox that
 is named, with RTL_AGENT_SANDBOX set to it, on daemons that are started for them; the table counts what they said.
+With --within they are run in containers of an image, by the Docker that DOCKER_HOST names, as the image's own user.
 """
 
 import argparse
@@ -28,7 +30,17 @@ from tests.sandbox.test_sandbox_containers import KINDS  # noqa: E402
 SUITES = {"bundled designs": "test_bundled", "attacks": "test_attacks", "accepts": "test_accepts"}
 
 
-def run(sandbox: str, variables: Mapping[str, str], options: Sequence[str]) -> dict[str, dict[str, str]]:
+def within(image: str, folder: str) -> list[str]:
+    """What runs a command in a container that sees this checkout, with the image's tools."""
+    Path(folder).chmod(0o777)
+    mounts = [f"--volume={ROOT}:{ROOT}:ro", f"--volume={folder}:{folder}", f"--workdir={ROOT}"]
+    variables = ["--env=RTL_AGENT_SANDBOX", "--env=PYTHONDONTWRITEBYTECODE=1"]
+    return ["docker", "run", "--rm", "--init", "--network=none", *mounts, *variables, image]
+
+
+def run(
+    sandbox: str, variables: Mapping[str, str], options: Sequence[str], image: str = ""
+) -> dict[str, dict[str, str]]:
     """Suite -> test -> what became of it."""
     found = {}
     for suite, module in SUITES.items():
@@ -36,7 +48,8 @@ def run(sandbox: str, variables: Mapping[str, str], options: Sequence[str]) -> d
             report = Path(folder) / "report.xml"
             words = [f"tests/grading/{module}.py", "-q", "-p", "no:cacheprovider", f"--junit-xml={report}", *options]
             env = {**os.environ, **variables, "RTL_AGENT_SANDBOX": sandbox}
-            subprocess.run([sys.executable, "-m", "pytest", *words], cwd=ROOT, env=env, check=False)
+            before = within(image, folder) if image else []
+            subprocess.run([*before, sys.executable, "-m", "pytest", *words], cwd=ROOT, env=env, check=False)
             found[suite] = outcomes(report)
     return found
 
@@ -51,11 +64,12 @@ def outcomes(report: Path) -> dict[str, str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("sandboxes", nargs="+", help="bubblewrap, docker, podman")
+    parser.add_argument("sandboxes", nargs="+", help="bubblewrap, docker, podman, container")
     parser.add_argument("-n", default="2", help="workers of pytest")
     parser.add_argument("-k", default="", help="only tests with these words, as pytest takes them")
     parser.add_argument("-m", default="", help="only tests with these marks, as pytest takes them")
     parser.add_argument("--image", action="store_true", help="with the tools of an image that is made for it: -k exact")
+    parser.add_argument("--within", metavar="IMAGE", default="", help="in containers of this image")
     chosen = parser.parse_args()
     options = ["-n", chosen.n, *(["-k", chosen.k] if chosen.k else []), *(["-m", chosen.m] if chosen.m else [])]
     print("| sandbox | " + " | ".join(SUITES) + " | minutes |")
@@ -68,7 +82,7 @@ def main() -> int:
             if chosen.image:
                 os.environ.update(variables)
                 variables["RTL_AGENT_OSS_SIM_IMAGE"] = make_image(KINDS[sandbox].kind)
-            found = run(sandbox, variables, options)
+            found = run(sandbox, variables, options, chosen.within)
         cells = []
         for said in found.values():
             counts = Counter(said.values())

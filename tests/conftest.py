@@ -11,6 +11,7 @@ from hypothesis import settings
 
 from rtl_agent.grading import Grader, SimulationMode
 from rtl_agent.problems import NearMiss, Problem, load_near_misses, load_problems
+from tests.integrations.environments import find_python
 
 CVDP = "RTL_AGENT_CVDP"
 _ROOT = Path(__file__).parents[1]
@@ -28,6 +29,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     _begin_with_the_long_ones(items, getattr(config, "workerinput", {}).get("workercount", 1))
     if not os.environ.get(CVDP):
         _leave_out(config, items, "cvdp", f"tests over CVDP's data were left out: {CVDP} is not set")
+    too_new = [one for one in items if (mark := one.get_closest_marker("python")) and find_python(mark.args) is None]
+    if too_new:
+        _drop(config, items, too_new, "tests of frameworks were left out: they need a newer Python than is here")
     if reason := _no_containers():
         _leave_out(config, items, "containers", f"tests of sandboxes docker and podman were left out: {reason}")
 
@@ -41,11 +45,14 @@ def _no_containers() -> str:
 
 
 def _leave_out(config: pytest.Config, items: list[pytest.Item], mark: str, why: str) -> None:
-    left_out = [item for item in items if item.get_closest_marker(mark)]
-    if left_out:
-        items[:] = [item for item in items if not item.get_closest_marker(mark)]
-        config.hook.pytest_deselected(items=left_out)
-        config.stash.setdefault(_LEFT_OUT, []).append(f"{len(left_out)} {why}")
+    if marked := [item for item in items if item.get_closest_marker(mark)]:
+        _drop(config, items, marked, why)
+
+
+def _drop(config: pytest.Config, items: list[pytest.Item], dropped: list[pytest.Item], why: str) -> None:
+    items[:] = [item for item in items if item not in dropped]
+    config.hook.pytest_deselected(items=dropped)
+    config.stash.setdefault(_LEFT_OUT, []).append(f"{len(dropped)} {why}")
 
 
 def _begin_with_the_long_ones(items: list[pytest.Item], workers: int) -> None:

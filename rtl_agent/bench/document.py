@@ -7,13 +7,26 @@ from pathlib import Path
 from rtl_agent.bench.report import Table
 
 PLACE = Path("docs/benchmarks.md")
-SECTIONS = ("grader", "real", "throughput", "soak", "service", "backend", "large", "overlap", "ahead", "view")
+SECTIONS = (
+    "grader",
+    "real",
+    "throughput",
+    "soak",
+    "service",
+    "sandboxes",
+    "backend",
+    "large",
+    "overlap",
+    "ahead",
+    "view",
+)
 TITLES = {
     "grader": "CPU for each grade",
     "real": "CPU over CVDP's development part",
     "throughput": "Throughput, latency and memory",
     "soak": "Thousands of grades in a row",
     "service": "A grade server under load",
+    "sandboxes": "A grade in each sandbox",
     "backend": "Sampling and training on our own server",
     "large": "Models of other architectures and sizes",
     "overlap": "Sampling ahead of training, on a server that only waits",
@@ -64,6 +77,11 @@ files in the directory for temporary files.""",
 twice by different clients. In between the server is killed (SIGKILL) or stopped (SIGTERM) and started again on the same
 port. Lost is what has no grade, or an `error`; wrong what has another outcome than it must, or another text's grade;
 double what was judged although its grade was in the cache, by the servers' counters, each read just before its end.""",
+    "sandboxes": """\
+One grade at a time, wall time: what a daemon does is not counted as our CPU. On the exact path each grade has a new
+box, on the fast path a warm one. Sandboxes take turns within a round, and ratios are medians over rounds. The first
+grade starts boxes, and makes an image or a root directory where there is none yet. [sandbox.md](sandbox.md) says what
+each is.""",
     "backend": """\
 Tokens for each CPU second of one thread, 16 sequences in groups of 4, prompts of 120 tokens and answers of 200: sampled
 ones, and whole sequences where they are scored or trained on. Our side goes through the SDK, and the CPU of server and

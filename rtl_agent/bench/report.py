@@ -19,6 +19,7 @@ from rtl_agent.bench.grader import (
 )
 from rtl_agent.bench.large_model import LEAST_LARGE, LONG, MOST_GB, LargeModel
 from rtl_agent.bench.parts import Part
+from rtl_agent.bench.sandboxes import PATHS, InSandbox, against
 from rtl_agent.bench.service import Load
 from rtl_agent.bench.soak import FLAT_MIB, Soak
 from rtl_agent.bench.subjects import ARBITER, IN_WORDS
@@ -224,6 +225,22 @@ def service_table(load: Load) -> Table:
     ]
     words = (f"Nothing lost, wrong, double or left behind: {_met(load.good)}.", *load.wrong[:5])
     return Table((f"{load.grades:,} grades over HTTP", ""), rows, words)
+
+
+def sandboxes_table(results: Sequence[InSandbox]) -> Table:
+    base = against(results)
+    heads = ["arbiter, ms for a grade: median (least)"]
+    for path in PATHS:
+        heads += [path, f"ratio to {base.sandbox}", f"first, {path}"]
+
+    def cells(one: InSandbox) -> list[str]:
+        found = []
+        for path in PATHS:
+            found += [f"{one.median(path):.0f} ({min(one.rounds[path]):.0f})", f"{one.ratio(path, base):.2f}"]
+            found.append(f"{one.first[path]:.0f}")
+        return found
+
+    return Table(tuple(heads), [(one.sandbox, *cells(one)) for one in results])
 
 
 def _memory(first: float, last: float, slope: float) -> str:

@@ -21,6 +21,7 @@ from rtl_agent.bench import (
     overlap,
     parts,
     real,
+    sandboxes,
     service,
     soak,
     throughput,
@@ -35,6 +36,7 @@ from rtl_agent.bench.report import (
     large_table,
     parts_table,
     real_table,
+    sandboxes_table,
     service_table,
     soak_table,
     throughput_table,
@@ -43,6 +45,7 @@ from rtl_agent.bench.subjects import ARBITER, subjects
 from rtl_agent.cli import console, tables
 from rtl_agent.cli.console import AsJson
 from rtl_agent.problems import load_problems
+from rtl_agent.sandbox import SANDBOXES, ContainedSandbox, in_container
 from rtl_agent.toolchain import find_toolchain
 
 OWN_MODELS = ("rtl-agent/student", "rtl-agent/teacher")
@@ -188,6 +191,37 @@ def service_command(
     _show("service", data, [service_table(result)], as_json, write)
     if not result.good:
         raise typer.Exit(console.SOME_FAILED)
+
+
+@app.command("sandboxes", short_help="A grade in each sandbox.")
+def sandboxes_command(
+    rounds: Annotated[int, typer.Option(min=1, help="How often each sandbox is run.")] = 9,
+    names: Annotated[
+        list[str] | None,
+        typer.Option("--sandbox", metavar="NAME", help="Only this one (can be repeated). [default: those that work]"),
+    ] = None,
+    as_json: AsJson = False,
+    write: Write = False,
+) -> None:
+    """Wall time of a grade in every sandbox that works on this machine, and its ratio to bubblewrap."""
+    _check_place(write)
+    chosen = []
+    usual = [name for name in SANDBOXES if name != ContainedSandbox.name or in_container()]
+    for name in names or usual:
+        if obstacles := SANDBOXES[name].obstacles():
+            console.say_warning(f"left out {name}: {obstacles[0]}")
+        else:
+            chosen.append(name)
+    if not chosen:
+        console.say_error("none of these sandboxes works here")
+        raise typer.Exit(console.SOME_FAILED)
+    tools = find_toolchain()
+    before = machine(tools)
+    with console.progress_bar("rounds", sandboxes.steps(chosen, rounds)) as progress:
+        step = lambda: progress.advance(progress.task_ids[0])  # noqa: E731
+        results = _run(sandboxes.measure(chosen, subjects()[ARBITER], rounds, tools, on_step=step))
+    data = {"before": before, "after": machine(tools), "results": [one.to_json() for one in results]}
+    _show("sandboxes", data, [sandboxes_table(results)], as_json, write)
 
 
 @app.command("backend", short_help="Sampling and training speed.")

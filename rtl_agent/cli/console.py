@@ -27,6 +27,7 @@ EXTRAS = {
     "service": ("aiohttp", "prometheus_client", "pydantic"),
     "ray": ("ray",),
     "docker": ("docker",),
+    "inspect": ("inspect_ai",),
     "dev": ("docker", "playwright", "prometheus_client"),
 }
 
@@ -149,7 +150,8 @@ SandboxName = Annotated[
         "--sandbox",
         metavar="NAME",
         callback=_choose,
-        help="Where designs run: bubblewrap, docker or podman. [default: $RTL_AGENT_SANDBOX, else bubblewrap]",
+        help="Where designs run: bubblewrap, docker, podman or container. [default: $RTL_AGENT_SANDBOX, else "
+        "bubblewrap, or container in one that may make no namespaces]",
     ),
 ]
 OssSimImage = Annotated[

@@ -46,7 +46,7 @@ from rtl_agent.grading import (
 )
 from rtl_agent.grading.executors import LOCAL
 from rtl_agent.problems import Needs, Selection, load_near_misses, load_problems
-from rtl_agent.sandbox import weakness_warning
+from rtl_agent.sandbox import sandbox_warning, weakness_warning
 from rtl_agent.toolchain import fallback_warning
 
 _WRONG_EACH = 1
@@ -139,12 +139,14 @@ def grade(
         todo = from_directory(problems, files)
     else:
         todo = from_references(problems)
+    if warned := sandbox_warning() if executor == LOCAL else "":
+        console.say_warning(warned)
     with GradeCache(default_cache_path() if cache else None) as kept:
         grader = Grader(weights=weights, jobs=jobs, timeout_seconds=timeout, path=path, cache=kept, executor=executor)
         grades = asyncio.run(grade_all(todo, grader, only=asked, output=verbose))
     todo, grades = judged_part(todo, grades)
     write_waves(waves, todo, grades, timeout, jobs)
-    weaker = (weakness_warning(graded.tools) for graded in grades)
+    weaker = () if warned else (weakness_warning(graded.tools) for graded in grades)
     for warning in dict.fromkeys([*(fallback_warning(graded.tools) for graded in grades), *weaker]):
         if warning:
             console.say_warning(warning)

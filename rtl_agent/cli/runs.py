@@ -31,7 +31,7 @@ from rtl_agent.runs import (
     summarise,
 )
 from rtl_agent.runs.episode import Episode
-from rtl_agent.runs.index import open_regular
+from rtl_agent.runs.index import open_regular, stored_lines
 from rtl_agent.runs.rows import record_of
 
 REWARD, PASS_RATE, HELD_OUT = HEADLINE["reward"], HEADLINE["pass rate"], HEADLINE["held-out pass rate"]
@@ -270,13 +270,14 @@ def answer(
 ) -> None:
     """Print one answer as `rtl-agent grade --response` takes it: a text, or a line of JSON with an agent's files.
 
-    rtl-agent runs answer runs/demo/rollouts/step_000003.jsonl 5 | rtl-agent grade bundled --id ID --response -
+    rtl-agent runs answer runs/demo/rollouts/step_000003.jsonl.gz 5 | rtl-agent grade bundled --id ID --response -
     """
     try:
         with open_regular(rollouts.resolve()) as file:
-            record = record_of(next(islice(file, line - 1, None), b""), numbers=False)
+            stored = next(islice(stored_lines(file), line - 1, None), b"")
     except OSError as error:
         raise RunError(f"cannot read {rollouts}: {error.strerror or error}") from error
+    record = None if isinstance(stored, int) else record_of(stored, numbers=False)
     if record is None:
         raise RunError(f"{rollouts} has no rollout in line {line}")
     sys.stdout.buffer.write(Episode.from_json(record).answer_file[1].encode(errors="replace"))

@@ -16,7 +16,7 @@ from rtl_agent.runs.directory import IfExists
 from rtl_agent.runs.episode import Episode, EpisodeTurn, RolloutRecord
 from rtl_agent.runs.files import RunError, write_whole
 from rtl_agent.runs.record import Checkpoint, RunRecord, list_runs, read_run
-from rtl_agent.runs.writer import RunWriter
+from rtl_agent.runs.writer import RolloutFiles, RunWriter
 
 __all__ = [
     "HEADLINE",
@@ -28,6 +28,7 @@ __all__ = [
     "IfExists",
     "MetricPair",
     "MetricSummary",
+    "RolloutFiles",
     "RolloutRecord",
     "RunError",
     "RunRecord",

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rtl_agent.runs.files import RunError, cannot
+from rtl_agent.runs.packing import SUFFIX
 
 CONFIG, METRICS, CHECKPOINTS, LOGS = "config.json", "metrics.jsonl", "checkpoints.jsonl", "logs.log"
 CODE_DIFF, REPORT, LOCK, HELD_OUT, STARTS = "code.diff", "report.html", ".lock", "held_out.jsonl", "starts.jsonl"
@@ -20,20 +21,21 @@ TIMELINE = "timeline.jsonl"
 CURRICULUM_START, CURRICULUM = "curriculum.json", "curriculum.jsonl"
 ROLLOUTS, CHECKPOINT_FOLDER = "rollouts", "checkpoints"
 
-_ROLLOUT_NAME = re.compile(r"([a-z]+)_(\d{6,})\.jsonl")
+_ROLLOUT_NAME = re.compile(r"([a-z]+)_(\d{6,})\.jsonl(?:\.gz)?")
 
 
 @dataclass(frozen=True)
 class RolloutFile:
-    """The episodes of a step (`step_000012.jsonl`), an evaluation (`eval_000010.jsonl`), or the teacher's own."""
+    """The episodes of a step (`step_000012.jsonl`), an evaluation (`eval_000010.jsonl`), or the teacher's own; `.gz`
+    where its lines are packed."""
 
     path: Path
     kind: str
     step: int
 
 
-def rollout_path(run: Path, kind: str, step: int) -> Path:
-    name = f"{kind}_{step:06d}.jsonl"
+def rollout_path(run: Path, kind: str, step: int, *, packed: bool = False) -> Path:
+    name = f"{kind}_{step:06d}.jsonl{SUFFIX if packed else ''}"
     if not _ROLLOUT_NAME.fullmatch(name):
         raise ValueError(
             f"rollouts of kind {kind!r} at step {step} have no file name: small letters, and a step from 0"
@@ -43,7 +45,7 @@ def rollout_path(run: Path, kind: str, step: int) -> Path:
 
 def rollout_files(run: Path) -> Iterator[RolloutFile]:
     """In the order of their steps."""
-    found = ((path, _ROLLOUT_NAME.fullmatch(path.name)) for path in (run / ROLLOUTS).glob("*.jsonl"))
+    found = ((path, _ROLLOUT_NAME.fullmatch(path.name)) for path in (run / ROLLOUTS).glob("*.jsonl*"))
     files = [RolloutFile(path, match[1], int(match[2])) for path, match in found if match]
     yield from sorted(files, key=lambda file: (file.step, file.kind))
 

@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import enum
 import errno
+import io
 import json
 import math
 import os
@@ -11,6 +12,8 @@ import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+from rtl_agent.runs.packing import is_packed, members, unpack
 
 
 class RunError(Exception):
@@ -179,8 +182,7 @@ def read_lines(path: Path) -> Iterator[dict[str, Any]]:
         return
     except OSError as error:
         raise cannot("read", path, error) from error
-    whole_lines = data[: data.rfind(b"\n") + 1]
-    for number, line in enumerate(whole_lines.split(b"\n"), start=1):
+    for number, line in enumerate(_whole_lines(data), start=1):
         if not line.strip():
             continue
         try:
@@ -190,6 +192,14 @@ def read_lines(path: Path) -> Iterator[dict[str, Any]]:
         if not isinstance(record, dict):
             raise RunError(f"{path}:{number} is not a JSON object; fix or remove this line")
         yield record
+
+
+def _whole_lines(data: bytes) -> Iterator[bytes]:
+    """Of a member that is too long, or damaged, a line that is not JSON: whoever reads lines says which one it is."""
+    if is_packed(data):
+        yield from ((None if isinstance(one, int) else unpack(one)) or b"?" for one in members(io.BytesIO(data)))
+    else:
+        yield from data[: data.rfind(b"\n") + 1].split(b"\n")
 
 
 def read_object(path: Path) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """The index of a rollout file: its rows, so that a table of thousands opens without reading gigabytes.
 
-    rollouts/step_000012.jsonl      the rollouts
+    rollouts/step_000012.jsonl.gz   the rollouts, packed line by line (or .jsonl, as they are)
     rollouts/step_000012.index      their rows: a line that says what they are of, and a line of columns
 
 The writer of a run makes one with each file. An index says which bytes it is of, so one that is older than its file,
@@ -17,6 +17,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from rtl_agent.runs import packing
+from rtl_agent.runs.packing import MOST_LINE
 from rtl_agent.runs.rows import (
     INTEGERS,
     LARGEST,
@@ -32,7 +34,6 @@ from rtl_agent.runs.rows import (
 VERSION = 1
 SUFFIX = ".index"
 MARK_BYTES = 4096  # at the beginning and at the end of what an index is of
-MOST_LINE = 128 << 20  # an answer of ten megabytes is seldom longer, in JSON; what is longer is passed over
 MOST_INDEX = 512 << 20
 
 
@@ -47,7 +48,7 @@ class FileIndex:
 
 
 def index_path(rollouts: Path) -> Path:
-    return rollouts.with_suffix(SUFFIX)
+    return rollouts.with_name(rollouts.name.removesuffix(packing.SUFFIX)).with_suffix(SUFFIX)
 
 
 def open_regular(path: Path) -> BinaryIO:
@@ -60,7 +61,7 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 def index_of(records: Sequence[Any], lines: Sequence[bytes], kind: str, step: int) -> FileIndex:
-    """Of records that are written as these lines."""
+    """Of records that are written as these lines, packed or not."""
     rows, offset = [], 0
     for number, (record, line) in enumerate(zip(records, lines, strict=True)):
         rows.append(row_of(record, LinePlace.of(line, kind, step, number, offset)))
@@ -76,7 +77,7 @@ def read_rows(
     known = known or FileIndex()
     rows, end, number = list(known.rows), known.end, known.lines
     file.seek(end)
-    for line in _lines(file):
+    for line in stored_lines(file):
         length = line if isinstance(line, int) else len(line)
         data = None if isinstance(line, int) else record_of(line, numbers=False)
         if data is not None and not isinstance(line, int):
@@ -87,8 +88,16 @@ def read_rows(
     return FileIndex(tuple(rows), end, number, mark_of(file, end))
 
 
-def _lines(file: BinaryIO) -> Iterator[bytes | int]:
-    """Whole lines; of one that is too long its length only. What follows the last newline is still being written."""
+def stored_lines(file: BinaryIO) -> Iterator[bytes | int]:
+    """Whole lines as the file has them, packed or not, from where it stands; of one that is too long its length only.
+
+    What follows the last newline is still being written.
+    """
+    first = file.read(len(packing.MAGIC))
+    file.seek(-len(first), os.SEEK_CUR)
+    if packing.is_packed(first):
+        yield from packing.members(file)
+        return
     while line := file.readline(MOST_LINE):
         if line.endswith(b"\n"):
             yield line
@@ -194,7 +203,7 @@ def placed(index: FileIndex, kind: str, step: int) -> FileIndex:
 
 
 def line_at(file: BinaryIO, row: RolloutRow) -> bytes | None:
-    """The line of a row; None where something else is there by now."""
+    """The line of a row as the file has it; None where something else is there by now."""
     file.seek(row.offset)
     line = file.read(row.length)
     return line if zlib.crc32(line) == row.crc and len(line) == row.length else None

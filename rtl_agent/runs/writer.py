@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -30,7 +31,31 @@ from rtl_agent.runs.files import (
     write_whole,
 )
 from rtl_agent.runs.index import encode, index_of, index_path
+from rtl_agent.runs.packing import pack
 from rtl_agent.runs.record import Checkpoint
+from rtl_agent.runs.rows import without_tokens
+
+
+@dataclass(frozen=True)
+class RolloutFiles:
+    """How rollouts are kept.
+
+    Args:
+        packed: as `.jsonl.gz`, each line by itself; plain `.jsonl` otherwise.
+        tokens_every: what there is of single tokens stays in the rollouts of every N-th step; 0: of none.
+    """
+
+    packed: bool = False
+    tokens_every: int = 1
+
+    def kept(self, episode: Mapping[str, Any], kind: str, step: int) -> Mapping[str, Any]:
+        """Evaluations are few, and are kept as they are."""
+        whole = kind != "step" or (self.tokens_every > 0 and step % self.tokens_every == 0)
+        return episode if whole else without_tokens(episode)
+
+    def stored(self, episode: Mapping[str, Any]) -> bytes:
+        line = to_line(episode).encode() + b"\n"
+        return pack(line) if self.packed else line
 
 
 class RunWriter:
@@ -39,9 +64,17 @@ class RunWriter:
     To go on after a kill, load `last_checkpoint` and `rewind` to its step (to 0 without one).
     """
 
-    def __init__(self, path: Path, lock: RunLock, config: Mapping[str, Any], changes: tuple[Difference, ...]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        lock: RunLock,
+        config: Mapping[str, Any],
+        changes: tuple[Difference, ...],
+        rollouts: RolloutFiles = RolloutFiles(),
+    ) -> None:
         self.path = path
         self.config = config
+        self.rollouts = rollouts
         self.changes = changes
         """What this config has other than the one that the run began with; empty for a new run."""
         self._lock = lock
@@ -67,6 +100,7 @@ class RunWriter:
         if_exists: IfExists | str,
         ask: Callable[[str], str] | None = None,
         fixed: Collection[str] = (),
+        rollouts: RolloutFiles = RolloutFiles(),
     ) -> Self:
         """A new run, or one that goes on. `fixed` names the options that may not change on resume."""
         path = Path(path)
@@ -84,7 +118,7 @@ class RunWriter:
             new_config = plain(config)
             changes = differences(read_object(path / directory.CONFIG), new_config) if action is IfExists.RESUME else ()
             refuse_changes(path, changes, fixed)
-            run = cls(path, lock, new_config, changes)
+            run = cls(path, lock, new_config, changes, rollouts)
             if action is IfExists.RESUME:
                 run._note_resumption()
             write_whole(path / directory.CONFIG, (_indented(new_config) + "\n").encode())
@@ -133,9 +167,10 @@ class RunWriter:
 
     def log_rollouts(self, step: int, episodes: Sequence[Mapping[str, Any]], kind: str = "step") -> None:
         """Every episode of a step, an evaluation (`eval`) or a `teacher`, in one file that is there whole or not."""
-        path = directory.rollout_path(self.path, kind, step)
-        lines = [to_line(episode).encode() + b"\n" for episode in episodes]
-        index = encode(index_of(episodes, lines, kind, step))
+        path = directory.rollout_path(self.path, kind, step, packed=self.rollouts.packed)
+        kept = [self.rollouts.kept(episode, kind, step) for episode in episodes]
+        lines = [self.rollouts.stored(episode) for episode in kept]
+        index = encode(index_of(kept, lines, kind, step))
         write_whole(path, b"".join(lines))
         write_whole(index_path(path), index)  # killed before it: whoever wants to see the rows reads the lines
 

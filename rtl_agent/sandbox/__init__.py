@@ -4,7 +4,7 @@ from rtl_agent.sandbox.available import check_available
 from rtl_agent.sandbox.bubblewrap import BubblewrapSandbox
 from rtl_agent.sandbox.cgroup import describe as describe_cgroups
 from rtl_agent.sandbox.checks import CHECKS, CheckResult, run_check, run_self_check
-from rtl_agent.sandbox.contained import ContainedSandbox
+from rtl_agent.sandbox.contained import ContainedSandbox, in_container
 from rtl_agent.sandbox.container import ContainerSandbox, DockerSandbox, PodmanSandbox
 from rtl_agent.sandbox.protocol import (
     MIB,
@@ -59,6 +59,7 @@ __all__ = [
     "choose_sandbox",
     "chosen_image",
     "describe_cgroups",
+    "in_container",
     "make_sandbox",
     "run_check",
     "run_self_check",

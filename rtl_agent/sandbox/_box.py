@@ -71,7 +71,7 @@ class InitBox:
             fields = [b"run", *map(os.fsencode, texts)]
             kind, *answer = await self._ask(fields, stdin, limits.wall_seconds + GRACE_SECONDS)
         if kind != b"done":
-            raise SandboxError(f"the command could not be set up: {answer[0].decode(errors='replace')}")
+            raise SandboxError(f"the command could not be run: {answer[0].decode(errors='replace')}")
         code, cut, wall, cpu, rss = answer[1].split()
         return CommandResult(
             ended=Ended(answer[0].decode()),

@@ -16,12 +16,13 @@ from dataclasses import dataclass
 
 EPERM, ENOSYS, EOPNOTSUPP, EAFNOSUPPORT = 1, 38, 95, 97
 ALLOW, ERRNO = 0x7FFF0000, 0x00050000
-LOAD, JUMP_EQUAL, JUMP_GREATER_EQUAL, JUMP_SET, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+LOAD, AND, JUMP_EQUAL, JUMP_GREATER_EQUAL, JUMP_SET, RETURN = 0x20, 0x54, 0x15, 0x35, 0x45, 0x06
 NUMBER_AT, ARCH_AT, ARGUMENTS_AT = 0, 4, 16
 X32_BIT = 0x40000000
 MYSELF, INIT_PID = 0, 1
 UNIX_SOCKETS = (1,)
 SOCKETS = (*UNIX_SOCKETS, 2, 10, 16)  # inet, inet6, netlink: the namespaces cover these
+SOCK_TYPES, SOCK_STREAM, SOCK_SEQPACKET = 0xF, 1, 5
 PRIO_PROCESS, IOPRIO_WHO_PROCESS = 0, 1
 IO_URING = (425, 426, 427)
 SETXATTRAT, FILE_SETATTR = 463, 469
@@ -39,6 +40,8 @@ class Machine:
     refused: tuple[int, ...]
     scheduling: tuple[int, ...]  # prlimit64, sched_setparam, sched_setscheduler, sched_setaffinity, sched_setattr
     socket: int
+    socketpair: int
+    naming: tuple[int, ...]  # bind, connect, listen
     setpriority: int
     ioprio_set: int
     ipc: tuple[int, ...]  # shmget, semget, msgget, mq_open
@@ -56,6 +59,8 @@ MACHINES: Mapping[str, Machine] = {
         (248, 249, 250, 321, 298, 323, 101, 310, 311, 438),
         (302, 142, 144, 203, 314),
         socket=41,
+        socketpair=53,
+        naming=(49, 42, 50),
         setpriority=141,
         ioprio_set=251,
         ipc=(29, 64, 68, 240),
@@ -69,6 +74,8 @@ MACHINES: Mapping[str, Machine] = {
         (217, 218, 219, 280, 241, 282, 117, 270, 271, 438),
         (261, 118, 119, 122, 274),
         socket=198,
+        socketpair=199,
+        naming=(200, 203, 201),
         setpriority=140,
         ioprio_set=30,
         ipc=(194, 190, 186, 180),
@@ -111,6 +118,8 @@ def program(
     families = () if shared else SOCKETS if ipc else UNIX_SOCKETS
     sockets = [step for family in families for step in _when_equal(family, [_step(RETURN, ALLOW)])]
     code += _when_equal(known.socket, [_argument(0), *sockets, _step(RETURN, ERRNO | EAFNOSUPPORT)])
+    if shared:
+        code += _nameless_pairs(known)
     if shared or not ipc:
         code += _no_ipc(known)
     if not ipc:
@@ -118,6 +127,17 @@ def program(
     if contained:
         code += _no_administration(known)
     return b"".join([*code, _step(RETURN, ALLOW)])
+
+
+def _nameless_pairs(known: Machine) -> list[bytes]:
+    """A pair stays a pair. One of datagrams can be cut apart and given an abstract name, by bind or by SO_PASSCRED, and
+    then any other box could be reached through it."""
+    connected = [step for kind in (SOCK_STREAM, SOCK_SEQPACKET) for step in _when_equal(kind, [_step(RETURN, ALLOW)])]
+    types = [_argument(1), _step(AND, SOCK_TYPES), *connected, _step(RETURN, ERRNO | EPERM)]
+    code = _when_equal(known.socketpair, [_argument(0), *_unless_equal(UNIX_SOCKETS[0], ERRNO | EPERM), *types])
+    for number in known.naming:
+        code += _when_equal(number, [_step(RETURN, ERRNO | EPERM)])
+    return code
 
 
 def _no_ipc(known: Machine) -> list[bytes]:

@@ -19,6 +19,7 @@ from rtl_agent.sandbox._process import MODULES, START, Channel, ChannelClosed, _
 from rtl_agent.sandbox._seccomp import program as seccomp
 from rtl_agent.sandbox._slots import UIDS, resolve
 from rtl_agent.sandbox._view import DEVICES, ETC_FILES, ETC_OF_HOST, USR_LINKS, in_order
+from rtl_agent.sandbox.cgroup import BoxCgroup
 from rtl_agent.sandbox.protocol import BoxSpec, Mount, SandboxError
 
 NAME = "container"
@@ -46,8 +47,9 @@ _UNUSED_LIBRARIES = ("jvm", "debug", "modules", "firmware", "chromium", "google-
 # Against bubblewrap: for `doctor`, at the start of a run and in every grade.
 WEAKER = (
     "no namespaces: processes are kept apart by uid and files by chroot; sockets and System V IPC are refused",
-    "no tmpfs: files are on the container's disk, and what fills its place is ended within a second",
-    "no cgroup: memory is limited for each process and not for a box",
+    "no tmpfs: files are on the container's disk, and what fills its place is ended within a second; what fills the "
+    "disk makes errors",
+    "no cgroup: memory is limited for each process and not for a box; what fills the container's makes errors",
     "no /proc, terminal or loopback in an agent's shell",
 )
 # What a check of the conformance suite asks for and this sandbox cannot have.
@@ -68,15 +70,33 @@ def in_container() -> bool:
     return bool(os.environ.get("KUBERNETES_SERVICE_HOST") or os.environ.get("container"))  # noqa: SIM112
 
 
-def capabilities_missing(status: str) -> list[str]:
-    """Those of CAPABILITIES that a process does not have, by its /proc/PID/status."""
-    effective = next((int(line.split()[1], 16) for line in status.splitlines() if line.startswith("CapEff:")), 0)
-    return [name for name, bit in CAPABILITIES.items() if not effective >> bit & 1]
+def capabilities_missing(status: str, of: str = "CapEff") -> list[str]:
+    """Those of CAPABILITIES that are not in a set of a process, by its /proc/PID/status."""
+    held = next((int(line.split()[1], 16) for line in status.splitlines() if line.startswith(f"{of}:")), 0)
+    return [name for name, bit in CAPABILITIES.items() if not held >> bit & 1]
+
+
+def what_is_lacking(status: str, *, is_root: bool) -> str:
+    """Of the rights that make a box, by our /proc/PID/status: a sentence, "" where all are there."""
+    if missing := capabilities_missing(status, "CapEff" if is_root else "CapBnd"):
+        options = " ".join(f"--cap-add={name}" for name in missing)
+        return f"the container's root may not {', '.join(missing)}: start the container with `{options}`"
+    if not is_root and "NoNewPrivs:\t1" in status:
+        return (
+            f"{LAUNCHER} has no rights here, because the container was started with no-new-privileges (in Kubernetes "
+            "allowPrivilegeEscalation: false): start it without, or as its root with `--user 0`"
+        )
+    return ""
 
 
 def launcher() -> Path | None:
     """What makes boxes for an ordinary user; None where there is none that this user may start."""
     return LAUNCHER if LAUNCHER.exists() and os.access(LAUNCHER, os.X_OK) else None
+
+
+def memory_kills(root: Path = Path("/sys/fs/cgroup")) -> int:
+    """How many processes of this container the kernel has ended for want of memory; 0 where that cannot be read."""
+    return BoxCgroup([root, root / "memory"]).out_of_memory()
 
 
 def check_contained() -> list[str]:
@@ -88,14 +108,16 @@ def check_contained() -> list[str]:
             "this user cannot give a job a uid of its own, so every job could reach the grader and its verdicts: run "
             "as the container's root, use rtl-agent's own image, or allow user namespaces and use bubblewrap"
         ]
-    if os.geteuid() == 0 and (missing := capabilities_missing(Path("/proc/self/status").read_text())):
-        options = " ".join(f"--cap-add={name}" for name in missing)
-        return [f"the container's root may not {', '.join(missing)}: start the container with `{options}`"]
+    if lacking := what_is_lacking(Path("/proc/self/status").read_text(), is_root=os.geteuid() == 0):
+        return [lacking]
     try:
         done = _in_own_loop(ContainedSandbox(slots=1))
     except SandboxError as error:
         return [str(error)]
-    return [] if done == "" else [f"a box does not run `true`: {done}"]
+    if done:
+        where = f"set {HOME_VARIABLE} to a directory on a filesystem that allows programs and devices"
+        return [f"a box in {boxes_home()} does not run `true > /dev/null` ({done}): {where}"]
+    return []
 
 
 def _in_own_loop(sandbox: "ContainedSandbox") -> str:
@@ -104,8 +126,8 @@ def _in_own_loop(sandbox: "ContainedSandbox") -> str:
 
     async def trial() -> str:
         async with sandbox.open(BoxSpec()) as box:
-            done = await box.run(["true"])
-        return "" if done.ok else done.stderr.decode(errors="replace")
+            done = await box.run(["sh", "-c", "true > /dev/null"])
+        return "" if done.ok else done.stderr.decode(errors="replace").strip()
 
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(lambda: asyncio.run(trial())).result()
@@ -118,6 +140,7 @@ class ContainedSandbox:
     weaker = WEAKER
     impossible = IMPOSSIBLE
     obstacles = staticmethod(check_contained)
+    memory_kills = staticmethod(memory_kills)
 
     def __init__(self, slots: int) -> None:
         rules = seccomp(shared=True)
@@ -149,7 +172,7 @@ class ContainedSandbox:
 
     async def _start(self, spec: BoxSpec, pass_fds: Sequence[int]) -> "ContainedProcess":
         order = marshal.dumps(list(self._order(spec).items()), 2)  # read by a Python that may be another version
-        code = compiled(self.python, (*MODULES, "container", "tree", "chroot"))
+        code = compiled(self.python, (*MODULES, "container", "tree", "room", "chroot"))
         process = ContainedProcess(self._program, code, pass_fds)
         try:
             async with asyncio.timeout(START_SECONDS):
@@ -175,7 +198,7 @@ class ContainedSandbox:
         rules = seccomp(ipc=spec.ipc, shared=True, contained=True)
         return {
             "home": os.fsencode(boxes_home()),
-            "uids": (FIRST_UID, UIDS),
+            "uids": (FIRST_UID, FIRST_UID + UIDS),
             "parts": [(os.fsencode(part.target), os.fsencode(sources[part.source])) for part in parts],
             "places": [(os.fsencode(place.path), place.mode) for place in spec.places],
             "links": [(os.fsencode(path), os.fsencode(target)) for path, target in links.items()],

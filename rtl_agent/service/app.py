@@ -24,7 +24,7 @@ from rtl_agent.service.metrics import CONTENT_TYPE, Metrics
 from rtl_agent.service.openapi import JOB_ID, schema
 from rtl_agent.service.turns import Turns, stops
 from rtl_agent.toolchain import ToolMissing
-from rtl_agent.web.app import Guard, Route, application, listening, set_on_signals
+from rtl_agent.web.app import IDLE_SECONDS, Guard, Route, application, listening, set_on_signals
 from rtl_agent.web.errors import RequestError
 from rtl_agent.web.rules import is_loopback, own_names
 
@@ -32,7 +32,6 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 OPEN_PATHS = frozenset({"/healthz", "/openapi.json"})
-_BODY_SECONDS = 60.0
 _KEPT_ANSWERS, _KEPT_BYTES = 1000, 64 << 20  # a client that lost an answer asks again within seconds
 
 
@@ -49,6 +48,7 @@ class Settings:
     timeout_seconds: float = 120.0
     deadline_seconds: float = 900.0
     grace_seconds: float = 60.0
+    idle_seconds: float = IDLE_SECONDS  # for the head of a request, and then for its body
     most_bytes: int = 16 << 20
     accepts_problems: bool = False
     cache: Path | None = None
@@ -112,7 +112,7 @@ class GradeService:
 
     async def grade(self, request: web.Request) -> web.Response:
         with self.turns.admitted() as admit_more:
-            data = await _body(request)
+            data = await self._body(request)
             submitted = read_submitted(data, accepts_problems=self.settings.accepts_problems)
             admit_more(len(submitted) - 1)
             for one in submitted:  # before the first is judged
@@ -146,7 +146,7 @@ class GradeService:
         if (kept := self._answers.get(name)) is not None:
             return _sent(kept)
         with self.turns.admitted():
-            job = read_job(await _body(request), accepts_problems=self.settings.accepts_problems)
+            job = read_job(await self._body(request), accepts_problems=self.settings.accepts_problems)
             if (kept := self._answers.get(name)) is None:  # while the body came, another connection may have had it
                 kept = await self._attended(name, self._by_id.share(name, lambda: self._answer(name, job)))
         return _sent(kept)
@@ -184,6 +184,20 @@ class GradeService:
     async def aclose(self) -> None:
         await self._by_id.aclose()
         await self.judge.aclose()
+
+    async def _body(self, request: web.Request) -> Any:
+        if request.content_type != "application/json":
+            raise RequestError(415, "the body should be JSON: send it with the header Content-Type: application/json")
+        seconds = self.settings.idle_seconds
+        try:
+            async with asyncio.timeout(seconds):
+                text = await request.read()
+        except TimeoutError:
+            raise RequestError(408, f"the body did not come within {seconds:g} s") from None
+        try:
+            return json.loads(text, parse_constant=_no_number)
+        except (ValueError, RecursionError) as error:
+            raise RequestError(400, f"the body is not valid JSON: {error}"[:300]) from None
 
     async def _all(self, submitted: Sequence[Submitted]) -> list[Grade]:
         try:
@@ -258,20 +272,6 @@ def _sent(body: bytes, status: int = 200) -> web.Response:
     return web.Response(body=body, status=status, content_type="application/json")
 
 
-async def _body(request: web.Request) -> Any:
-    if request.content_type != "application/json":
-        raise RequestError(415, "the body should be JSON: send it with the header Content-Type: application/json")
-    try:
-        async with asyncio.timeout(_BODY_SECONDS):
-            text = await request.read()
-    except TimeoutError:
-        raise RequestError(408, f"the body did not come within {_BODY_SECONDS:g} s") from None
-    try:
-        return json.loads(text, parse_constant=_no_number)
-    except (ValueError, RecursionError) as error:
-        raise RequestError(400, f"the body is not valid JSON: {error}"[:300]) from None
-
-
 def _no_number(text: str) -> None:
     raise ValueError(f"{text} is not a number of JSON")
 
@@ -319,7 +319,12 @@ async def serve(
         try:
             await service.judge.fingerprints()  # tools that are missing are better said now
             async with listening(
-                app, settings.host, settings.port, shutdown_timeout=1.0, handler_cancellation=True
+                app,
+                settings.host,
+                settings.port,
+                shutdown_timeout=1.0,
+                handler_cancellation=True,
+                idle_seconds=settings.idle_seconds,
             ) as bound:
                 hosts |= own_names(settings.host, bound)
                 ready(bound)

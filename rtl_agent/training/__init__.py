@@ -18,7 +18,6 @@ from rtl_agent.training.config import (
     Config,
     DataConfig,
     EvalConfig,
-    GradingConfig,
     ModelConfig,
     ObjectiveConfig,
     OptimConfig,
@@ -27,6 +26,7 @@ from rtl_agent.training.config import (
 from rtl_agent.training.cost import BudgetConfig
 from rtl_agent.training.curriculum_options import CurriculumConfig
 from rtl_agent.training.errors import BackendGone, BadConfig, LossNotFinite, TrainingError
+from rtl_agent.training.grading_options import GradingConfig
 from rtl_agent.training.interrupt import Interrupted, Stop
 from rtl_agent.training.overlap_options import OverlapConfig
 from rtl_agent.training.parse import configure

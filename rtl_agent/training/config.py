@@ -7,7 +7,7 @@ is needed to read them, and the group of the episode is the very one that `eval`
 option can be written with its group or without: `objective.kl_penalty_coef=0.5` and `kl_penalty_coef=0.5` are the same.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import isfinite
 from typing import Any, Literal, get_args
 
@@ -256,6 +256,17 @@ class RunConfig:
     )
     seed: int = option(0, "seed of the data order, of sampling and of new weights")
     save_every: int = option(5, "save a checkpoint every N steps; 0: at the end only", at_least=0, resume=True)
+    pack_rollouts: bool = option(
+        True, "keep rollouts as .jsonl.gz (zcat reads them); false: as plain .jsonl", resume=True, advanced=True
+    )
+    rollout_tokens_every: int = option(
+        1,
+        "keep tokens, logprobs and advice in the rollouts of every N-th step; 0: of none; texts and grades are kept of "
+        "all",
+        at_least=0,
+        resume=True,
+        advanced=True,
+    )
     wandb_project: str = option("", "also log to this Weights & Biases project", resume=True)
     trackio_project: str = option("", "also log to this trackio project", resume=True)
 
@@ -322,10 +333,9 @@ class Config:
         return teacher_specs(self.model) if self.mode == "distill" and self.model.teacher != SELF else ()
 
     def __post_init__(self) -> None:
-        for group in (self.data, self.curriculum, self.model, self.episode, self.objective, self.optim, self.grading):
-            check_options(group)
-        for group in (self.overlap, self.eval, self.budget, self.run):
-            check_options(group)
+        for field in fields(self):
+            if field.name != "mode":
+                check_options(getattr(self, field.name))
         _check(self)
 
 

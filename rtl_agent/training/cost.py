@@ -145,8 +145,9 @@ def _price(row: Any, where: str, as_of: Any) -> Price:
             raise BadConfig(f"{where} {wanted}")
     if unknown := set(row) - {*KINDS, "as_of", "retired"}:
         raise BadConfig(f"{where} has {', '.join(sorted(unknown))}, which is not one of {', '.join(KINDS)}")
-    days = {name: row.get(name, as_of if name == "as_of" else None) for name in ("as_of", "retired")}
-    for name, value in days.items():
-        if value is not None and type(value) is not date:
-            raise BadConfig(f"{where}: {name} is not a date such as 2026-10-07")
-    return Price(float(row["prefill"]), float(row["sample"]), float(row["train"]), days["as_of"], days["retired"])
+    since, retired = row.get("as_of", as_of), row.get("retired")
+    if type(since) is not date:
+        raise BadConfig(f"{where}: as_of is not a date such as 2026-10-07")
+    if retired is not None and type(retired) is not date:
+        raise BadConfig(f"{where}: retired is not a date such as 2026-10-07")
+    return Price(float(row["prefill"]), float(row["sample"]), float(row["train"]), since, retired)

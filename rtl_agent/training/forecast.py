@@ -11,12 +11,11 @@ from statistics import fmean
 
 from rtl_agent.envs.env import ProblemGroupBuilder
 from rtl_agent.envs.episode_config import AGENTIC, REFINE
-from rtl_agent.envs.prompt import PromptTooLong
 from rtl_agent.envs.renderers import default_renderer
 from rtl_agent.envs.task_sampler import TaskSampler
 from rtl_agent.envs.tokenizers import tokenizer_for
 from rtl_agent.problems import Problem
-from rtl_agent.prompts import reference_reply
+from rtl_agent.prompts import PromptTooLong, reference_reply
 from rtl_agent.training.config import Config
 from rtl_agent.training.cost import PriceList, Tokens, load_prices
 from rtl_agent.training.objective import Objective

@@ -117,7 +117,8 @@ class Preflight:
 
     async def _answer(self, problem: Problem, client: tinker.SamplingClient, teacher: OpenTeacher | None) -> Group:
         tasks = self.tasks if teacher is None else tasks_of(teacher, self.tasks)
-        seed, spent = seed_of(self.config.run.seed, "preflight"), self.spending.sampled(teacher and teacher.spec)
+        seed = seed_of(self.config.run.seed, "preflight")
+        spent = self.spending.sampled(teacher.spec if teacher else None)
         policy = Policy(client, self.config.episode.max_tokens, 0.0, seed, spent=spent)
         return await play_group(tasks.builder(problem, 1), policy)
 

@@ -28,7 +28,7 @@ from rtl_agent.envs.renderers import UnknownRenderer, default_renderer, warnings
 from rtl_agent.envs.tokenizers import NoTokenizer
 from rtl_agent.grading import Extraction, GradeCache, Grader, default_cache_path
 from rtl_agent.grading.executors import LOCAL
-from rtl_agent.runs import RunError, RunRecord, RunWriter, read_run
+from rtl_agent.runs import RolloutFiles, RunError, RunRecord, RunWriter, read_run
 from rtl_agent.runs.directory import is_run
 from rtl_agent.sandbox import choose_sandbox, sandbox_warning, takes_images
 from rtl_agent.teachers.patience import ServerGone
@@ -322,7 +322,9 @@ class _Begun:
 def _run_of(config: Config, path: Path) -> Iterator[_Begun]:
     resumed = is_run(path) and config.run.behavior_if_log_dir_exists != "delete"
     folders = [folder for folder in (path, *path.parents) if not folder.exists()]
-    run = RunWriter.create(path, to_json(config), if_exists=config.run.behavior_if_log_dir_exists, fixed=FIXED)
+    files = RolloutFiles(config.run.pack_rollouts, config.run.rollout_tokens_every)
+    wish = config.run.behavior_if_log_dir_exists
+    run = RunWriter.create(path, to_json(config), if_exists=wish, fixed=FIXED, rollouts=files)
     begun = _Begun(run)
     with run:
         try:

@@ -26,6 +26,7 @@ from rtl_agent.runs.index import (
     read_index,
     read_rows,
 )
+from rtl_agent.runs.packing import unpack
 from rtl_agent.runs.rows import NUMBERS, STRINGS, LinePlace, RolloutRow, record_of, row_of
 
 INTEGERS = ("step", "line", "tests", "tests_passed", "tokens", "turns", "group", "sample")  # that the page asks for
@@ -262,6 +263,6 @@ def lines_of(table: Table) -> Iterator[tuple[int, bytes]]:
                 for number in range(start, end):
                     row = table.rows[number]
                     file.seek(row.offset)
-                    yield number, file.read(row.length)
+                    yield number, unpack(file.read(row.length)) or b""
         except OSError:
             continue

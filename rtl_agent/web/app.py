@@ -16,6 +16,8 @@ from rtl_agent.web.rules import same_key
 
 log = logging.getLogger(__name__)
 
+IDLE_SECONDS = 75.0  # a connection that sends no whole request for so long is closed; aiohttp's own limit is an hour
+
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 Route = tuple[str, str, Handler]
 """Method, path, handler."""
@@ -103,12 +105,22 @@ def _as_request_error(request: web.Request, error: Exception, guard: Guard) -> R
 
 @asynccontextmanager
 async def listening(
-    app: web.Application, host: str, port: int, *, shutdown_timeout: float, handler_cancellation: bool = False
+    app: web.Application,
+    host: str,
+    port: int,
+    *,
+    shutdown_timeout: float,
+    handler_cancellation: bool = False,
+    idle_seconds: float = IDLE_SECONDS,
 ) -> AsyncIterator[int]:
     """Serves inside the block and yields the port; port 0 takes a free one. With `handler_cancellation` a handler is
     cancelled when its client is gone."""
     runner = web.AppRunner(
-        app, access_log=None, shutdown_timeout=shutdown_timeout, handler_cancellation=handler_cancellation
+        app,
+        access_log=None,
+        shutdown_timeout=shutdown_timeout,
+        handler_cancellation=handler_cancellation,
+        keepalive_timeout=idle_seconds,
     )
     await runner.setup()
     try:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rtl_agent.bench import backend, grader, parts, real, soak, throughput, view
+from rtl_agent.bench import backend, grader, parts, real, sandboxes, soak, throughput, view
 from rtl_agent.bench.cold import Cold
 from rtl_agent.bench.document import SECTIONS, write_section
 from rtl_agent.bench.meter import Meter, belongings
@@ -19,6 +19,7 @@ from rtl_agent.bench.report import (
     grader_tables,
     parts_table,
     real_table,
+    sandboxes_table,
     soak_table,
     throughput_table,
 )
@@ -52,6 +53,14 @@ def test_the_meter_counts_children_that_live_and_theirs() -> None:
         used = meter.stop()
         child.communicate(b"\n")
     assert 0.28 <= used.cpu < 0.6
+
+
+async def test_a_round_of_sandboxes() -> None:
+    found = await sandboxes.measure(["bubblewrap"], subjects()[INVERTER], 2, find_toolchain())
+    table = sandboxes_table(found)
+    assert [row[0] for row in table.rows] == ["bubblewrap"]
+    assert [cell for row in table.rows for cell in row].count("1.00") == len(sandboxes.PATHS)
+    assert {len(times) for times in found[0].rounds.values()} == {2}
 
 
 async def test_one_round_of_the_grader() -> None:

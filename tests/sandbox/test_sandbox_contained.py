@@ -1,11 +1,13 @@
 """The sandbox `container`, in which the container is the outer box: here without one, which it does not notice."""
 
 import asyncio
+import itertools
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -25,8 +27,18 @@ from rtl_agent.sandbox import (
     run_check,
     sandbox_warning,
 )
+from rtl_agent.sandbox._inside import chroot
+from rtl_agent.sandbox._inside.room import Room
 from rtl_agent.sandbox._inside.tree import empty
-from rtl_agent.sandbox.contained import CAPABILITIES, FIRST_UID, IMPOSSIBLE, LEFT_OUT_VARIABLE, capabilities_missing
+from rtl_agent.sandbox.contained import (
+    CAPABILITIES,
+    FIRST_UID,
+    IMPOSSIBLE,
+    LEFT_OUT_VARIABLE,
+    capabilities_missing,
+    memory_kills,
+    what_is_lacking,
+)
 from tests.sandbox.conftest import Start
 
 of_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root, or the image's launcher, can give each box a uid")
@@ -34,6 +46,7 @@ of_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root, or the image'
 FEW = (
     "boxes_do_not_share_processes",
     "boxes_do_not_share_files",
+    "boxes_do_not_share_pairs",
     "new_box_is_clean",
     "passed_fds",
     "init_cannot_be_harmed",
@@ -72,6 +85,19 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setenv("RTL_AGENT_BOXES", str(place))
         patch.setenv(LEFT_OUT_VARIABLE, ":".join(map(str, unused)))
         yield place
+
+
+@contextmanager
+def as_user(uid: int, reached: Path) -> Iterator[None]:
+    """This process with another effective uid, which may enter every directory above `reached`."""
+    for path in (reached, *reached.parents):
+        if path.is_relative_to("/tmp") and path != Path("/tmp"):
+            path.chmod(0o755)
+    os.seteuid(uid)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
 
 
 def processes_of(uid: int) -> list[int]:
@@ -202,6 +228,99 @@ async def test_a_tree_is_kept_for_the_next_box_and_follows_its_sources(home: Pat
         assert (await box.run(["ls", "/opt", "/far"])).stdout == b""
 
 
+def room_of(place: Path, most: int = 8 * MIB) -> Room:
+    return Room([os.fsencode(place)], most)
+
+
+@of_root
+def test_files_in_a_directory_that_nobody_may_read_are_counted(tmp_path: Path) -> None:
+    """It is looked at as the box's user, for whom that is an obstacle, unlike for root."""
+    place = tmp_path / "place"
+    (place / "hidden").mkdir(parents=True)
+    (place / "hidden" / "file").write_bytes(b"x" * 9 * MIB)
+    (place / "hidden").chmod(0)
+    subprocess.run(["chown", "-R", str(FIRST_UID), place], check=True)
+    with as_user(FIRST_UID, tmp_path):
+        assert room_of(place).exceeded(now=True)
+        assert not room_of(place, 10 * MIB).exceeded(now=True)
+    assert (place / "hidden").stat().st_mode & 0o7777 == 0
+
+
+def test_a_directory_too_deep_to_look_into_counts_as_full(tmp_path: Path) -> None:
+    here = os.getcwd()  # noqa: PTH109
+    try:
+        os.chdir(tmp_path)
+        for _ in range(30):
+            os.mkdir("d" * 200)  # noqa: PTH102
+            os.chdir("d" * 200)
+    finally:
+        os.chdir(here)
+    assert room_of(tmp_path).exceeded(now=True)
+    empty(os.fsencode(tmp_path))
+    assert not room_of(tmp_path).exceeded(now=True)
+
+
+def test_a_filesystem_that_others_filled_is_no_limit_of_a_box(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Whoever filled it: the command of no box is to fail for it."""
+    room = room_of(tmp_path)
+    assert not room.nearly_full()
+    free = os.statvfs("/tmp").f_bavail * os.statvfs("/tmp").f_frsize
+    monkeypatch.setattr("rtl_agent.sandbox._inside.room.LEAST_FREE", 2 * free)
+    assert room.nearly_full()
+    assert not room.exceeded(now=True)
+
+
+@of_root
+async def test_a_socket_pair_stays_a_pair(home: Path) -> None:
+    """A datagram socket could be given an abstract name, by itself or by the kernel, and reach any other box."""
+    code = """
+import ctypes, errno, socket
+libc = ctypes.CDLL(None, use_errno=True)
+def refused(call):
+    try: call()
+    except OSError as error: return errno.errorcode[error.errno]
+for kind in (socket.SOCK_STREAM, socket.SOCK_SEQPACKET):
+    for flags in (0, socket.SOCK_CLOEXEC | socket.SOCK_NONBLOCK):
+        one, other = socket.socketpair(socket.AF_UNIX, kind | flags)
+        one.send(b"x"); assert other.recv(1) == b"x"
+        print(refused(lambda: one.bind("\\0name")), refused(lambda: one.connect("\\0name")), refused(one.listen))
+for kind in (socket.SOCK_DGRAM, socket.SOCK_RAW):
+    print(refused(lambda: socket.socketpair(socket.AF_UNIX, kind)))
+print(refused(lambda: socket.socketpair(30, socket.SOCK_SEQPACKET)))
+"""
+    for ipc in (False, True):
+        async with ContainedSandbox(1).open(BoxSpec(ipc=ipc)) as box:
+            done = await box.run(["/usr/bin/python3", "-I", "-c", code])
+            assert done.stdout.decode().split() == ["EPERM"] * 15, done
+
+
+@of_root
+async def test_a_link_in_a_place_does_not_lead_a_later_box_out(home: Path, tmp_path: Path) -> None:
+    """Root clears the places of the last box; one of them was below a directory that its commands could replace."""
+    outside = tmp_path / "outside"
+    (outside / "inner").mkdir(parents=True)
+    (outside / "inner" / "file").write_text("kept")
+    sandbox, spec = ContainedSandbox(1), BoxSpec(writable=("/code", "/code/way/inner"))
+    async with sandbox.open(spec) as box:
+        done = await box.run(["sh", "-c", f"mv /code/way /code/gone && ln -s {outside} /code/way; ls -l /code"])
+        assert done.ok, done
+        uid = uids(box.init_pid)[1]
+        os.kill(box.init_pid, signal.SIGKILL)  # it would clear its places itself
+    async with sandbox.open(spec) as box:
+        assert uids(box.init_pid)[1] == uid
+        assert (await box.run(["ls", "-A", "/code", "/code/way/inner"])).ok
+    assert (outside / "inner" / "file").read_text() == "kept"
+
+
+def test_containers_beside_each_other_begin_with_other_uids() -> None:
+    """The kernel counts the processes of a uid in all of them together."""
+    uids_of = range(FIRST_UID, FIRST_UID + 900)
+    orders = [chroot.turned(uids_of, number) for number in (4026531836, 4026532901, 4026532902)]
+    assert all(sorted(order) == list(uids_of) for order in orders)
+    firsts = sorted(order[0] for order in orders)
+    assert min(b - a for a, b in itertools.pairwise(firsts)) > 32
+
+
 def test_however_deep_a_directory_is_it_is_emptied(tmp_path: Path) -> None:
     here = os.getcwd()  # noqa: PTH109
     try:
@@ -240,6 +359,15 @@ def test_missing_capabilities_are_named() -> None:
     assert capabilities_missing(f"CapEff:\t{0xA80425FB:016x}\n") == []  # Docker's default
     assert capabilities_missing(f"CapEff:\t{0x800405FB:016x}\n") == ["MKNOD"]  # Podman's
     assert capabilities_missing("CapEff:\t0\n") == list(CAPABILITIES)
+
+
+def test_what_an_ordinary_users_launcher_lacks_is_said() -> None:
+    status = "CapBnd:\t00000000a80425fb\nNoNewPrivs:\t{}\n"
+    assert what_is_lacking(status.format(0), is_root=False) == ""
+    assert "no-new-privileges" in what_is_lacking(status.format(1), is_root=False)
+    podmans = what_is_lacking("CapBnd:\t00000000800405fb\nNoNewPrivs:\t0\n", is_root=False)
+    assert podmans.endswith("start the container with `--cap-add=MKNOD`")
+    assert "SYS_CHROOT" in what_is_lacking("CapEff:\t0\n", is_root=True)
 
 
 @pytest.mark.parametrize(
@@ -283,6 +411,31 @@ async def test_every_grade_says_that_its_sandbox_is_weaker(
     assert grade.outcome is Outcome.PASSED, grade.reasons
     assert grade.path == path
     assert grade.tools["sandbox"].startswith("container, weaker than bubblewrap (no namespaces")
+
+
+@of_root
+async def test_what_fails_while_memory_runs_out_is_an_error(
+    bundled: dict[str, Problem], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Boxes share the container's memory: it may have been another one's process that took it."""
+    monkeypatch.setenv("RTL_AGENT_SANDBOX", "container")
+    monkeypatch.setattr(ContainedSandbox, "memory_kills", staticmethod(itertools.count().__next__))
+    problem = bundled["rtl_fixed_priority_arbiter_0001"]
+    broken = {path: "module no_arbiter; endmodule\n" for path in problem.targets}
+    async with Grader(jobs=1) as grader:
+        right = await grader.grade(problem, submit(problem, problem.reference or {}))
+        wrong = await grader.grade(problem, submit(problem, broken))
+    assert (right.outcome, wrong.outcome) == (Outcome.PASSED, Outcome.ERROR)
+    assert "memory ran out" in wrong.reasons[0]
+
+
+def test_the_kernels_count_of_what_it_ended_is_read(tmp_path: Path) -> None:
+    assert memory_kills(tmp_path) == 0
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory" / "memory.oom_control").write_text("oom_kill_disable 0\nunder_oom 0\noom_kill 2\n")
+    assert memory_kills(tmp_path) == 2
+    (tmp_path / "memory.events").write_text("low 0\nhigh 0\noom 4\noom_kill 3\noom_group_kill 0\n")
+    assert memory_kills(tmp_path) == 3
 
 
 @of_root

@@ -1,5 +1,6 @@
 """The command over real HTTP: what it answers, to whom, what it refuses and how it says so."""
 
+import asyncio
 import http.client
 import json
 import os
@@ -15,7 +16,7 @@ import pytest
 from rtl_agent.problems import Problem, as_record, load_problems
 from rtl_agent.service.keys import BadKey, find_key
 from tests.grading.processes import named
-from tests.service.served import KEY, Command
+from tests.service.served import KEY, Command, serving, session
 
 ALU = "rtl_alu_0001"
 
@@ -129,6 +130,41 @@ def test_bodies_that_are_no_requests(server: Command) -> None:
     assert raw(server, "POST", "/grade", json.dumps({"problem": ALU, "reply": "\ud800"}).encode())[0] == 200
     assert raw(server, "DELETE", "/grade")[0] == 405
     assert raw(server, "GET", "/elsewhere")[0] == 404
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"",
+        b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: ",
+        b"POST /grade HTTP/1.1\r\nHost: localhost:PORT\r\nAuthorization: Bearer " + KEY.encode() + b"\r\n"
+        b'Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"problem": "',
+    ],
+)
+async def test_a_connection_that_sends_slowly_is_closed_and_holds_no_place(sent: bytes) -> None:
+    async with serving(idle_seconds=0.5, waiting=0, jobs=1) as url:
+        port = url.rpartition(":")[2]
+        slow = [await asyncio.open_connection("127.0.0.1", int(port)) for _ in range(20)]
+        for _, writer in slow:
+            writer.write(sent.replace(b"PORT", port.encode()))
+        async with asyncio.timeout(30):
+            answers = [await reader.read() for reader, _ in slow]  # until the server hangs up
+        assert {answer.split()[1] if answer else b"" for answer in answers} <= {b"", b"408", b"429"}
+        async with session() as http, http.get(f"{url}/healthz") as response:
+            assert response.status == 200
+        for _, writer in slow:
+            writer.close()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["..%2f..%2fetc%2fpasswd", "%2e%2e%2f%2e%2e", "..%5c..", "%00", "%ff", "rtl_alu_0001%00", "x" * 5000, "{id}"],
+)
+def test_the_id_of_a_problem_is_no_path(server: Command, name: str) -> None:
+    status, said = raw(server, "GET", f"/problems/{name}")
+    assert status in (400, 404, 422)
+    assert b"root:" not in said
+    assert json.loads(said)["error"]
 
 
 def test_another_name_for_this_address_is_not_answered(server: Command) -> None:

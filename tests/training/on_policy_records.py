@@ -12,6 +12,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from rtl_agent.runs.directory import rollout_files
+from rtl_agent.runs.files import read_lines
+
 KEPT = Path(__file__).with_name("on_policy_records.json")
 _SMALL = [
     "cvdp_jsonl_path=generated", "generated_problems=12", "batch_size=3", "group_size=2", "max_tokens=96",
@@ -27,7 +30,7 @@ OPTIONS: dict[str, list[str]] = {
     ],
 }  # fmt: skip
 # Times, what follows from them, and where grades came from.
-UNEQUAL = ("time/", "throughput/", "grading/cache_hits", "grading/judged", "grading/shared")
+UNEQUAL = ("time/", "throughput/", "cost/", "grading/cache_hits", "grading/judged", "grading/shared")
 
 
 def processor() -> str:
@@ -41,8 +44,8 @@ def recorded(run: Path) -> dict[str, Any]:
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     metrics = [{name: value for name, value in line.items() if not name.startswith(UNEQUAL)} for line in lines]
     episodes = {
-        file.name: [_episode(json.loads(line)) for line in file.read_text().splitlines()]
-        for file in sorted((run / "rollouts").glob("*.jsonl"))
+        file.path.name.removesuffix(".gz"): [_episode(one) for one in read_lines(file.path)]
+        for file in rollout_files(run)
     }
     return {"metrics": metrics, "episodes": episodes}
 

@@ -75,7 +75,12 @@ def test_an_option_has_one_meaning_under_all_its_names(known: NamedOption) -> No
     values = {"student": "Qwen/Qwen3-8B", "backend": "tinker", "mode": "rl", "system": "short", "reward": "binary"}
     values |= {"level": "spec", "emphasis": "alu*2", "exam_of": "after", "refine_reward": "best", "env": "refine"}
     values |= {"extraction": "cvdp", "loss_fn": "ppo", "groups_without_signal": "drop", "lr_schedule": "cosine"}
-    values |= {"behavior_if_log_dir_exists": "raise", "teacher_backend": "tinker", "teacher_for": "fifo*:teacher"}
+    values |= {
+        "behavior_if_log_dir_exists": "raise",
+        "teacher_backend": "tinker",
+        "teacher_for": "fifo*:teacher",
+        "executor": "ray",
+    }
     wanted = values.get(known.flat)
     if wanted is None and known.option.choices:
         wanted = known.option.choices[-1]

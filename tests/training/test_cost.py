@@ -4,6 +4,7 @@ import io
 import json
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -132,8 +133,7 @@ def test_a_run_at_its_limit_says_so_when_it_is_resumed_and_goes_on_with_a_higher
 
 def test_what_a_run_spends_is_what_its_records_hold(run_in: RunIn, tmp_path: Path) -> None:
     path = run_in("distill", *SHORT, "max_steps=1", "kl_penalty_coef=1", "forward_kl_coef=0")
-    lines = (path / "rollouts" / "step_000000.jsonl").read_text().splitlines()
-    episodes = [Episode.from_json(json.loads(line)) for line in lines]
+    episodes = [Episode.from_json(one) for one in read_run(path).episodes()]
     kept = {row["model"]: row for row in json.loads((path / FILE).read_text())["tokens"]}
     sampled = sum(len(one.sampled_tokens) for one in episodes)
     whole = sampled + sum(len(one.prompt_tokens) for one in episodes)
@@ -161,7 +161,13 @@ def test_a_dry_run_is_near_what_the_run_then_uses(run_in: RunIn, gates: Path, tm
 
     path = run_in("distill", *SHORT, "forward_kl_coef=0", "kl_penalty_coef=1")
     kept = {row["model"]: row for row in json.loads((path / FILE).read_text())["tokens"]}
-    options = {"cvdp_jsonl_path": str(gates), "max_steps": 3, "batch_size": 2, "group_size": 2, "max_tokens": 12}
+    options: dict[str, Any] = {
+        "cvdp_jsonl_path": str(gates),
+        "max_steps": 3,
+        "batch_size": 2,
+        "group_size": 2,
+        "max_tokens": 12,
+    }
     found = forecast(configure("distill", eval_every=0, preflight_problems=0, kl_penalty_coef=1.0,
                                forward_kl_coef=0.0, one_pass=False, **options))  # fmt: skip
     for one in found.work:

@@ -20,10 +20,10 @@ def test_the_teacher_answers_the_held_out_problems_once(run_in: RunIn) -> None:
     assert not [name for name in after if name.startswith("teacher/")]
     asked = {line["problem_id"] for line in read_run(path).held_out()}
     assert [one["problem_id"] for one in read_run(path).episodes("teacher")] == sorted(asked)
-    answered = (path / "rollouts" / "teacher_000000.jsonl").stat().st_mtime_ns
+    answered = (path / "rollouts" / "teacher_000000.jsonl.gz").stat().st_mtime_ns
     run_in("distill", *words, "max_steps=2", "behavior_if_log_dir_exists=resume")
     assert read_run(path).series(LEVEL) == [(0, 0.0)]
-    assert [file.stat().st_mtime_ns for file in path.glob("rollouts/teacher_*.jsonl")] == [answered]
+    assert [file.stat().st_mtime_ns for file in path.glob("rollouts/teacher_*.jsonl.gz")] == [answered]
 
 
 def test_a_level_that_is_asked_for_late_is_measured_at_the_next_evaluation(run_in: RunIn) -> None:

@@ -13,6 +13,7 @@ import pytest
 from rtl_agent.backends.connect import Connection
 from rtl_agent.grading import Grade
 from rtl_agent.grading.executors import GradeJob, LocalExecutor
+from rtl_agent.runs import read_run
 from tests.training.conftest import RunIn
 from tests.training.fault_proxy import FAULTS, Fault, faulty
 from tests.training.on_policy_records import recorded
@@ -24,6 +25,12 @@ START = ["learning_rate=1e-3", "eval_every=0", "save_every=2", "max_steps_off_po
 def same(one: Path, other: Path) -> None:
     assert lines(one) == lines(other)
     assert recorded(one)["episodes"] == recorded(other)["episodes"]
+    assert spent(one) == spent(other)
+
+
+def spent(run: Path) -> dict[str, float]:
+    """At the end: what is counted when depends on when answers come, not how much."""
+    return {name: value for name, value in read_run(run).metrics[-1].items() if name.startswith("cost/tokens")}
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,9 @@ def test_on_policy_the_loop_records_what_it_did_before_it_could_sample_ahead(run
         assert now["env/all/reward/total"] == pytest.approx(then["env/all/reward/total"], abs=0.2)
 
 
-def lines(run: Path, *, without: tuple[str, ...] = ("time/", "throughput/", "grading/")) -> list[dict[str, Any]]:
+def lines(
+    run: Path, *, without: tuple[str, ...] = ("time/", "throughput/", "grading/", "cost/")
+) -> list[dict[str, Any]]:
     found = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     return [{name: value for name, value in line.items() if not name.startswith(without)} for line in found]
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from rtl_agent.runs import read_run
+from rtl_agent.runs.files import read_lines
 from tests.training.conftest import RunIn
 
 NAMES = {
@@ -45,7 +46,7 @@ def test_modes_have_the_same_names_but_for_the_teacher(run_in: RunIn) -> None:
 def test_every_episode_is_kept_with_its_tokens_and_the_teachers_view(run_in: RunIn, taught: str) -> None:
     path = run_in("distill", f"load_checkpoint_path={taught}", "forward_kl_coef=0")
     record = read_run(path)
-    episodes = [json.loads(line) for line in (path / "rollouts" / "step_000000.jsonl").read_text().splitlines()]
+    episodes = list(read_lines(path / "rollouts" / "step_000000.jsonl.gz"))
     assert len(episodes) == 6
     for one in episodes:
         count = len(one["sampled_tokens"])
@@ -57,7 +58,7 @@ def test_every_episode_is_kept_with_its_tokens_and_the_teachers_view(run_in: Run
         assert one["grade"]["outcome"] in ("passed", "failed", "invalid")
         assert one["messages"][-1]["role"] == "user"
     assert record.config["teacher"] == "rtl-agent/teacher"
-    assert (path / "rollouts" / "eval_000000.jsonl").exists()
+    assert (path / "rollouts" / "eval_000000.jsonl.gz").exists()
 
 
 def test_checkpoints_are_kept_and_the_best_is_marked(run_in: RunIn, taught: str) -> None:
@@ -71,7 +72,7 @@ def test_checkpoints_are_kept_and_the_best_is_marked(run_in: RunIn, taught: str)
 
 def test_without_weight_on_tests_nothing_is_simulated(run_in: RunIn, taught: str) -> None:
     path = run_in("rl", f"load_checkpoint_path={taught}", "test_coef=0", "group_size=4", "max_steps=1")
-    episodes = [json.loads(line) for line in (path / "rollouts" / "step_000000.jsonl").read_text().splitlines()]
+    episodes = list(read_lines(path / "rollouts" / "step_000000.jsonl.gz"))
     assert any(one["reward_parts"].get("syntax") for one in episodes)
     assert all(not one["grade"]["tests"] for one in episodes)
 

@@ -11,6 +11,7 @@ import pytest
 
 from rtl_agent.cli.view import decode
 from rtl_agent.runs.directory import rollout_files
+from rtl_agent.runs.files import read_lines
 from rtl_agent.runs.index import index_path, open_regular, read_index, read_rows
 from rtl_agent.view import Library
 from tests.training.conftest import GATES, SECOND_TEACHER, RunIn, design
@@ -91,7 +92,7 @@ def test_of_a_run_by_reward_alone_every_token_has_the_rollouts_advantage(run_in:
 
 def strip(path: Path) -> None:
     for file in rollout_files(path):
-        kept = [json.loads(line) for line in file.path.read_text().splitlines()]
+        kept = list(read_lines(file.path))
         for one in kept:
             del one["advantages"]
         file.path.write_text("".join(json.dumps(one) + "\n" for one in kept))

@@ -14,6 +14,7 @@ import pytest
 from rich.console import Console
 
 from rtl_agent.backends.connect import Connection
+from rtl_agent.runs import read_run
 from rtl_agent.teachers import patience
 from rtl_agent.training import preflight
 from rtl_agent.training.config import TEACHER
@@ -91,9 +92,7 @@ def test_each_problem_has_the_teacher_that_the_rule_names(
     backends = [f"teacher_backend=openai:{server.base_url}/v1,same", "teacher_api_key_env=TINKER_API_KEY"]
     words = train_words(server, gates, tmp_path / "run", *two, *backends, "max_steps=1", "batch_size=4")
     train(parse("distill", words), console=Console(file=io.StringIO()))
-    rollouts = [
-        json.loads(line) for line in (tmp_path / "run" / "rollouts" / "step_000000.jsonl").read_text().splitlines()
-    ]
+    rollouts = read_run(tmp_path / "run").episodes()
     agreed = {one["problem_id"]: max(map(abs, one["reverse_kl"])) < 1e-4 for one in rollouts}
     assert agreed == {f"rtl_{name}_gate_0001": name in ("or", "xor") for name in ("and", "or", "xor", "keep")}
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from rtl_agent.envs.tokenizers import tokenizer_for
+from rtl_agent.runs.files import read_lines
 from rtl_agent.training.config import STUDENT
 from rtl_agent.training.errors import BadConfig, TrainingError
 from tests.training.conftest import GATES, SECOND_TEACHER, RunIn, answer, record
@@ -19,7 +20,7 @@ def metrics(run: Path) -> list[dict[str, Any]]:
 
 
 def rollouts(run: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (run / "rollouts" / "step_000000.jsonl").read_text().splitlines()]
+    return list(read_lines(run / "rollouts" / "step_000000.jsonl.gz"))
 
 
 @pytest.mark.parametrize("credit", ["covering", "chunk"])

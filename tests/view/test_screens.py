@@ -1,6 +1,5 @@
 """Every screen of the page on runs that real training steps made, in the real browser."""
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from rtl_agent.cli.view import decode
-from rtl_agent.runs import RunWriter
+from rtl_agent.runs import RunWriter, read_run
 from rtl_agent.training.config import STUDENT
 from rtl_agent.view import Library
 from tests.report.example_run import CONFIG, add_step
@@ -216,8 +215,8 @@ def test_an_agents_turns_are_told_with_how_it_ended(tab: Shown, runs: Path) -> N
     told = tab.tab("Transcript")
     expect(told.get_by_role("heading", name="Turn 1")).to_be_visible()
     expect(told).to_contain_text("Ended after")
-    (line, *_) = (runs / "agents" / "rollouts" / "step_000000.jsonl").read_text().splitlines()
-    for turn in json.loads(line)["turns"]:
+    first = next(read_run(runs / "agents").episodes())
+    for turn in first["turns"]:
         if turn["observation"]:
             expect(page.get_by_label("Observation in turn 1")).to_contain_text(turn["observation"].split()[0])
             break

@@ -2,11 +2,11 @@
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from rtl_agent.grading.cache_key import GRADER, grading_version
 from rtl_agent.grading.executors.executor import ExecutorFault
-from rtl_agent.grading.grade import Grade
+from rtl_agent.grading.grade import Grade, Outcome
 from rtl_agent.grading.job import GradeJob, error_grade
 from rtl_agent.grading.pipeline import GradePipeline
 from rtl_agent.grading.reward_terms import RewardTermFault
@@ -39,6 +39,8 @@ class LocalExecutor:
         if image := chosen_image():
             tools = image_toolchain(sandbox, image, tools)
         self._toolchain, self._note = tools, sandbox_note(sandbox)
+        # Of a sandbox whose boxes share their memory: one may have lost a process to what another one took.
+        self._memory_kills: Callable[[], int] = getattr(sandbox, "memory_kills", lambda: 0)
         self._pipeline = GradePipeline(sandbox, self._toolchain, jobs=jobs, timeout_seconds=timeout_seconds, path=path)
         self._turns = asyncio.Semaphore(jobs)
         self._fingerprints: dict[CocotbVersion, Mapping[str, str]] = {}
@@ -57,7 +59,11 @@ class LocalExecutor:
         for _ in range(_TRIES):
             try:
                 async with self._turns:
-                    return await self._pipeline.judge(job)
+                    before = self._memory_kills()
+                    grade = await self._pipeline.judge(job)
+                if grade.outcome is Outcome.FAILED and self._memory_kills() != before:
+                    raise SandboxError("memory ran out while the design was judged: have fewer jobs at once, or more")
+                return grade
             except FAULTS as error:
                 fault = error
         return error_grade(job, f"{type(fault).__name__}: {fault}")

@@ -14,10 +14,10 @@ from collections.abc import Sequence
 
 from rtl_agent.sandbox._inside.command import CpuCounter, kill_all
 from rtl_agent.sandbox._inside.container import drop_bounding_set, drop_capabilities, filter_calls
-from rtl_agent.sandbox._inside.files import DiskWatch
 from rtl_agent.sandbox._inside.main import Service, prctl, settle
 from rtl_agent.sandbox._inside.program import Program, close_all_but
-from rtl_agent.sandbox._inside.tree import Part, Slot, empty, is_below, look, make_tree, take_slot
+from rtl_agent.sandbox._inside.room import Room
+from rtl_agent.sandbox._inside.tree import Part, Slot, empty, look, make_tree, take_slot
 from rtl_agent.sandbox._inside.wire import Wire
 
 LOCKS = b"/run/rtl-agent"
@@ -25,16 +25,13 @@ KEEPERS = 1000  # between a box's uid and its init's own
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 SIGKILL = 9
 LOOK_AGAIN = 0.05
-SHORTEST_PAUSE = 0.25  # between two looks at what the places hold
-LEAST_FREE = 256 * 1024 * 1024  # bytes of the filesystem that boxes leave to the container
-BYTES_OF_A_FILE = 4096
 
 
 class Order:
     """What the host wants: where boxes are made, which uids may be taken, and what is to be in this one."""
 
     home: bytes  # of the boxes' directories
-    uids: tuple[int, int]  # the first, and how many
+    uids: tuple[int, int]  # from the first, below the second
     parts: list[tuple[bytes, bytes]]  # where in the box, where here
     places: list[tuple[bytes, int]]  # directories that commands may write to, with their modes
     links: list[tuple[bytes, bytes]]
@@ -69,7 +66,7 @@ def main(arguments: Sequence[str]) -> None:
         os._exit(1)
     places = [path for path, _ in order.places]
     wire.leave = lambda: leave(places)
-    Program.identify = staticmethod(lambda: identify(slot.uid))  # type: ignore[assignment]
+    Program.identify = staticmethod(lambda: identify(slot.uid))
     Service(wire, (), CpuCounter(()), score, room).serve()
 
 
@@ -101,11 +98,17 @@ def find_slot(order: Order) -> tuple[Slot, list[Part]]:
         make_private(locks := LOCKS)
     except OSError:
         locks = order.home
-    first, count = order.uids
     parts = [(target, source, look(source)) for target, source in order.parts]
-    while (slot := take_slot(order.home, locks, range(first, first + count), parts)) is None:
+    container = os.stat(b"/proc/self/ns/pid").st_ino  # noqa: PTH116
+    while (slot := take_slot(order.home, locks, turned(range(*order.uids), container), parts)) is None:
         time.sleep(LOOK_AGAIN)
     return slot, parts
+
+
+def turned(uids: Sequence[int], container: int) -> Sequence[int]:
+    """Each container begins with other ones: the kernel counts a uid's processes in all of them together."""
+    first = container * 0x9E3779B1 % len(uids)
+    return [*uids[first:], *uids[:first]]
 
 
 def make_private(place: bytes) -> None:
@@ -132,7 +135,7 @@ def end_leftovers(uid: int) -> None:
     os.waitpid(pid, 0)
 
 
-def make_root(slot: Slot, parts: Sequence[Part], order: Order) -> "Room":
+def make_root(slot: Slot, parts: Sequence[Part], order: Order) -> Room:
     """Make the box's tree, and that our root directory."""
     make_tree(slot, parts, order.places, order.links, order.files, order.devices, order.left_out)
     os.chroot(slot.root)
@@ -170,47 +173,3 @@ def leave(places: Sequence[bytes]) -> None:
         except OSError:
             pass  # what root mounted inside is not ours; the next init clears the rest
     os._exit(0)
-
-
-class Room(DiskWatch):
-    """Looks now and then: there is no tmpfs here whose size could be a limit."""
-
-    def __init__(self, places: Sequence[bytes], most: int) -> None:
-        self.places, self.most = places, most
-        self.files = max(1024, most // BYTES_OF_A_FILE)
-        self.pause, self.next = SHORTEST_PAUSE, 0.0
-
-    def exceeded(self, now: bool = False) -> bool:
-        begun = time.monotonic()
-        if begun < self.next and not now:
-            return False
-        free = os.statvfs(b"/tmp")
-        found = free.f_bavail * free.f_frsize < LEAST_FREE or any(self.too_full(place) for place in self.places)
-        self.pause = max(SHORTEST_PAUSE, 50 * (time.monotonic() - begun))
-        self.next = begun + self.pause
-        return found
-
-    def has_room(self, path: bytes, size: int) -> bool:
-        return not any(self.too_full(place, size) for place in self.places if is_below(path, place))
-
-    def too_full(self, place: bytes, used: int = 0) -> bool:
-        """With `used` bytes more than there are."""
-        files, waiting = 0, [place]
-        while waiting:
-            try:
-                with os.scandir(waiting.pop()) as entries:
-                    for entry in entries:
-                        try:
-                            used += entry.stat(follow_symlinks=False).st_blocks * 512
-                        except OSError:
-                            continue
-                        files += 1
-                        if files > self.files:
-                            return True
-                        if entry.is_dir(follow_symlinks=False):
-                            waiting.append(entry.path)
-            except OSError:
-                continue
-            if used > self.most:
-                return True
-        return used > self.most

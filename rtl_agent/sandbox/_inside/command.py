@@ -17,6 +17,7 @@ from rtl_agent.sandbox._inside.wire import CHUNK, Wire
 
 CPUS = os.cpu_count() or 1
 SHORTEST = 0.02  # seconds between two looks
+NEARLY_FULL = b"the filesystem on which boxes are made is nearly full"
 
 
 class CpuCounter:
@@ -118,6 +119,8 @@ def run(
         while data := read_some(fd):
             kept.add(data)
     failure = read_some(fault)
+    if not failure and (ended == b"no-room" or (ended != b"disk" and room.nearly_full())):
+        failure = NEARLY_FULL
     for fd in (out, err, fault):
         os.close(fd)
     if failure:
@@ -172,6 +175,8 @@ def watch(
                 return b"cpu-time"
             if room.exceeded():
                 return b"disk"
+            if room.nearly_full():
+                return b"no-room"
             pause = min(left, limit.look_after(cpu_left), room.pause, LONGEST_POLL)
             ready = [fd for fd, _ in poll.poll(pause * 1000 + 1)]
             if wire.fd in ready or wire.owner in ready:

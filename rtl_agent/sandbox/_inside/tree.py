@@ -100,7 +100,7 @@ def make_tree(
     try:
         old, old_places, old_links = slot.made()
         os.unlink(slot.record)  # whoever is killed now leaves no record, and the next one begins anew
-        for path in reversed(old_places):
+        for path in sorted(old_places):  # outer ones first: what leads to an inner one may be a link of a command's
             remove(slot.root, path)
         for path in old_links:
             remove(slot.root, path)
@@ -240,12 +240,11 @@ def empty(directory: bytes) -> None:
                 if not _is_directory(name, top):
                     os.unlink(name, dir_fd=top)
                     continue
-                os.chmod(name, 0o700, dir_fd=top)
-                inner = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=top)
+                inner = _enter(name, top)
                 try:
                     for child in os.listdir(inner):
                         if _is_directory(child, inner):
-                            os.chmod(child, 0o700, dir_fd=inner)
+                            os.close(_enter(child, inner))
                             os.rename(child, next(numbers), src_dir_fd=inner, dst_dir_fd=top)
                         else:
                             os.unlink(child, dir_fd=inner)
@@ -254,6 +253,18 @@ def empty(directory: bytes) -> None:
                 os.rmdir(name, dir_fd=top)
     finally:
         os.close(top)
+
+
+def _enter(name: str, above: int) -> int:
+    """Opened, and everything in it can be changed. Root needs no other mode, and never changes one by a name."""
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+    try:
+        fd = os.open(name, flags, dir_fd=above)
+    except PermissionError:
+        os.chmod(name, 0o700, dir_fd=above)
+        fd = os.open(name, flags, dir_fd=above)
+    os.fchmod(fd, 0o700)
+    return fd
 
 
 def _numbers() -> Iterator[str]:

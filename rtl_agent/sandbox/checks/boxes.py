@@ -38,6 +38,28 @@ async def check_boxes_do_not_share_sockets(sandbox: Sandbox) -> None:
         expect_equal((await running).stdout, b"listened\n")
 
 
+# A pair of datagram sockets that is cut apart: each end is then a socket of its own, which may have an abstract name.
+NAMED = """
+import ctypes, socket
+one, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+ctypes.CDLL(None).connect(one.fileno(), bytes(16), 16)
+one.settimeout(1.5)
+one.bind("\\0rtl-agent-pair")
+print(one.recv(9).decode())
+"""
+SENT = "import socket; socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)[0].sendto(b'secret', '\\0rtl-agent-pair')"
+
+
+async def check_boxes_do_not_share_pairs(sandbox: Sandbox) -> None:
+    """What is said to the abstract name of a socket pair in one box is not heard in another, nor the other way."""
+    for ipc in (False, True):
+        async with box_of(sandbox, ipc=ipc) as one, box_of(sandbox, ipc=ipc) as two:
+            heard = asyncio.create_task(python(one, NAMED))
+            await asyncio.sleep(0.5)
+            await python(two, SENT)
+            expect(b"secret" not in (await heard).stdout, "a datagram came from the other box")
+
+
 async def check_boxes_do_not_share_memory(sandbox: Sandbox) -> None:
     """System V shared memory of one box is not there in another."""
     make = "import ctypes; print(ctypes.CDLL(None).shmget(4711, 4096, {flags}))"
