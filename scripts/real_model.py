@@ -257,12 +257,15 @@ def curve(run: Path) -> dict[str, Any]:
         {"step": number, **{name: line.get(metric) for name, metric in names.items()}, **_spent(line)}
         for number, line in enumerate(lines, 1)
     ]
+    total = [line.get("cost/tokens_trained_on") or 0 for line in lines]  # of the run so far
+    for point, now, before in zip(points, total, [0, *total], strict=False):
+        point["trained"] = now - before
     return {"curve": points}
 
 
 def _spent(line: dict[str, Any]) -> dict[str, float]:
     names = {"seconds": "time/total", "cpu": "time/cpu", "answers": "env/all/total_episodes"}
-    names |= {"tokens": "env/all/total_ac_tokens", "trained": "cost/tokens_trained_on"}
+    names |= {"tokens": "env/all/total_ac_tokens"}
     return {name: line.get(metric) or 0 for name, metric in names.items()}
 
 

@@ -21,7 +21,7 @@ from rtl_agent.sandbox import SandboxError, make_sandbox
 from rtl_agent.toolchain import ToolMissing, find_toolchain
 from rtl_agent.waves.simulate import WaveSimulator, simulating_services, unlike_grade
 
-_MOST_FILES, _MOST_FAILED = 40, 4  # that are named
+_MOST_FILES, _MOST_FAILED = 40, 4  # that are named one by one
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
 
 Waves = Annotated[
@@ -73,9 +73,11 @@ def write_waves(
     count = sum(len(found.files) for found in written)
     noun = "simulation" if count == 1 else "simulations"
     console.err.print(f"waves of {count} {noun} below {escape(str(directory))}", soft_wrap=True)
-    if len(written) == 1:
-        for line in written[0].files[:_MOST_FILES]:
-            console.err.print(f"  {escape(line)}", highlight=False, soft_wrap=True)
+    if count <= _MOST_FILES:
+        for found in written:
+            for line in found.files:
+                inside = f"{found.folder.name}/" if found.folder != directory else ""
+                console.err.print(f"  {escape(inside + line)}", highlight=False, soft_wrap=True)
 
 
 async def _write_all(
