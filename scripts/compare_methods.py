@@ -161,9 +161,10 @@ STUDIES = {
 
 
 def results(study: Study) -> dict[tuple[str, int], dict[str, Any]]:
-    """By method and seed. The very same job of another study counts: its run would end with the same numbers."""
+    """By method and seed. The very same job of another study counts: its run would end with the same numbers. Other
+    files beside them are none of ours."""
     every = [json.loads(file.read_text()) for one in STUDIES.values() for file in sorted(one.results.glob("*.json"))]
-    done = {(tuple(one["words"]), one["seed"]): one for one in every if one["common"] == list(COMMON)}
+    done = {(tuple(one["words"]), one["seed"]): one for one in every if one.get("common") == list(COMMON)}
     jobs = ((method, seed) for method in study.methods for seed in sorted({seed for _, seed in done}))
     found = ((method, seed, done.get(((method.mode, *method.words), seed))) for method, seed in jobs)
     return {(method.name, seed): one for method, seed, one in found if one is not None}
