@@ -141,6 +141,12 @@ class Study:
     progress: bool = False  # and how many answers earned by progress in tests that they failed
 
     @property
+    def samples(self) -> int:
+        """Answers to each problem of the exam; the last word on an option counts."""
+        words = (word.partition("=") for word in (*COMMON, *self.methods[0].words))
+        return int([value for name, _, value in words if name == "exam_samples"][-1])
+
+    @property
     def results(self) -> Path:
         return ROOT / "docs" / self.name
 
@@ -250,7 +256,7 @@ def write(study: Study) -> None:
     known = [method for method in study.methods if method.name in found]
     cpu, tokens = _least_spent(known, found)
     rows = [
-        "| method | seeds | pass@1, greedy | pass@1, T = 1 | pass@8 | "
+        f"| method | seeds | pass@1, greedy | pass@1, T = 1 | pass@{study.samples} | "
         f"at {cpu:,.0f} CPU s | at {tokens:,.0f} sampled tokens | CPU s |"
         + (" groups without signal | in the second half |" if study.signal else "")
         + (" answers that earn without a test |" if study.progress else ""),

@@ -101,6 +101,7 @@ def test_a_curriculum_is_shown_by_its_groups_without_signal(compare: ModuleType)
         (study.results / f"{method}-0.json").write_text(json.dumps(one))
     compare.write(study)
     cells = {line.split(" | ")[0]: line.split(" | ")[-2:] for line in study.page.read_text().splitlines()}
+    assert "pass@4" in study.page.read_text()
     assert cells["| every problem once in each epoch"] == ["50.0 %", "37.5 % |"]
     assert cells["| those whose pass rate is nearest a half"] == ["18.8 %", "0.0 % |"]
     assert (study.results / "signal.png").is_file()
