@@ -21,14 +21,16 @@ INTERRUPTED = 130
 # Extra -> the modules that it brings, beside those of the core; a test compares them with what the code imports.
 EXTRAS = {
     "train": (
-        *("aiohttp", "gguf", "google", "httpx", "huggingface_hub", "matplotlib", "numpy", "orjson", "pydantic"),
+        *("aiohttp", "chz", "gguf", "google", "httpx", "huggingface_hub", "matplotlib", "numpy", "orjson", "pydantic"),
         *("peft", "safetensors", "tinker", "tinker_cookbook", "tokenizers", "torch", "transformers"),
     ),
     "service": ("aiohttp", "prometheus_client", "pydantic"),
     "ray": ("ray",),
     "docker": ("docker",),
     "inspect": ("inspect_ai",),
-    "dev": ("docker", "playwright", "prometheus_client"),
+    "trl": ("datasets", "torch", "trl"),
+    "verifiers": ("openai", "verifiers"),
+    "dev": ("docker", "openai", "playwright", "prometheus_client"),
 }
 
 out = Console(emoji=False)  # `a:b:c` is not an emoji

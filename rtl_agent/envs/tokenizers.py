@@ -1,11 +1,12 @@
 """A model's tokenizer by the model's name."""
 
 import os
-from functools import cache
+from collections.abc import Iterable
+from functools import cache, partial
 from pathlib import Path
 from typing import cast
 
-from tinker_cookbook.tokenizer_utils import Tokenizer, get_tokenizer, is_tokenizer_registered
+from tinker_cookbook.tokenizer_utils import Tokenizer, get_tokenizer, is_tokenizer_registered, register_tokenizer
 
 from rtl_agent.local_models import OWN as EMBEDDED
 from rtl_agent.local_models import imported_directory, tokenizer_folder
@@ -45,6 +46,14 @@ def tokenizer_for(model_name: str) -> Tokenizer:
                 "" if folder else " unless HF_TRUST_REMOTE_CODE=1 is set"
             )
         raise NoTokenizer(model_name, said.rstrip(".")) from error
+
+
+def register_local_tokenizers(names: Iterable[str]) -> None:
+    """Lets the cookbook's own programs find the tokenizers of these models, which are on no hub."""
+    for name in names:
+        folder = tokenizer_folder(name)
+        if folder is not None and not is_tokenizer_registered(name):
+            register_tokenizer(name, partial(_loaded, str(folder)))
 
 
 def _from_hub(model_name: str) -> Tokenizer:

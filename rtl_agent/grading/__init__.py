@@ -7,6 +7,7 @@ from rtl_agent.grading.grade import Diagnostic, Grade, Outcome, Reward, Stage, S
 from rtl_agent.grading.grader import CannotGrade, Grader, GraderStats
 from rtl_agent.grading.reward import PRESETS, RewardWeights, parse_weights
 from rtl_agent.grading.reward_terms import REWARD_TERMS, JudgedSubmission, RewardTerm, check_reward_term
+from rtl_agent.grading.shared import GraderOptions, shared_grader
 from rtl_agent.grading.simulation import SimulationMode
 from rtl_agent.grading.submission import DEFAULT_EXTRACTION, Extraction, Submission, submit, submit_directory
 from rtl_agent.grading.sync_grader import SyncGrader
@@ -23,6 +24,7 @@ __all__ = [
     "Grade",
     "GradeCache",
     "Grader",
+    "GraderOptions",
     "GraderStats",
     "JudgedSubmission",
     "Outcome",
@@ -42,6 +44,7 @@ __all__ = [
     "default_cache_path",
     "extract",
     "parse_weights",
+    "shared_grader",
     "submit",
     "submit_directory",
     "validate_problem",

@@ -1,7 +1,8 @@
 """`SyncGrader`: the grader for code that is not asyncio, or that has several event loops.
 
 A `Grader` belongs to the event loop that it was first used in. This one has a loop of its own, in a thread of its own:
-call it from any thread, from within any running loop, or in one `asyncio.run` after another.
+call it from any thread, from within any running loop, or in one `asyncio.run` after another. What takes a `Grader`,
+such as an environment, is given its `grader`, which any loop may ask.
 """
 
 import asyncio
@@ -62,7 +63,21 @@ class SyncGrader:
 
     async def grade_reply_async(self, problem: Problem, reply: str) -> Grade:
         """The same for a coroutine, in whichever loop it runs."""
-        return await asyncio.wrap_future(self._start(self._open().grade_reply(problem, reply)))
+        return await self._open().grade_reply(problem, reply)
+
+    async def grade_async(self, problem: Problem, submission: Submission) -> Grade:
+        """Files, for a coroutine in whichever loop it runs."""
+        return await self._open().grade(problem, submission)
+
+    @property
+    def grader(self) -> Grader:
+        """The same as a `Grader`, for coroutines of any loop. It ends with this one."""
+        return self._open()
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """The result of a coroutine that runs beside the grader, in its loop: an episode, for code without a loop."""
+        self._open()
+        return self._wait(work)
 
     @property
     def stats(self) -> GraderStats:
@@ -110,6 +125,29 @@ class SyncGrader:
         self._loop.close()
 
 
+class _AtHome(Grader):
+    """Works in the loop that it was made in, whichever loop asks."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._home = asyncio.get_running_loop()
+
+    async def grade(
+        self,
+        problem: Problem,
+        submission: Submission,
+        *,
+        as_given: bool = False,
+        only: tuple[str, ...] = (),
+        output: bool = False,
+        seed: int | None = None,
+    ) -> Grade:
+        work = super().grade(problem, submission, as_given=as_given, only=only, output=output, seed=seed)
+        if asyncio.get_running_loop() is self._home:
+            return await work
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._home))
+
+
 async def _made(options: dict[str, Any]) -> Grader:
     """In the loop that it will belong to."""
-    return Grader(**options)
+    return _AtHome(**options)

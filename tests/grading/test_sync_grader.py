@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from rtl_agent.grading import Outcome, SyncGrader, submit
+from rtl_agent.grading import GraderOptions, Outcome, SyncGrader, shared_grader, submit
 from rtl_agent.problems import Problem
 
 ARBITER = "rtl_fixed_priority_arbiter_0002"
@@ -35,6 +35,29 @@ def test_it_serves_one_loop_after_another(grader: SyncGrader, bundled: dict[str,
     for number in range(2):
         grade = asyncio.run(grader.grade_reply_async(bundled[ARBITER], reply(bundled[ARBITER], f"loop {number}")))
         assert grade.outcome is Outcome.PASSED
+
+
+def test_what_takes_a_grader_is_given_one_that_any_loop_may_ask(
+    grader: SyncGrader, bundled: dict[str, Problem]
+) -> None:
+    problem = bundled[ARBITER]
+    for number in range(2):
+        passed = asyncio.run(grader.grader.grade_reply(problem, reply(problem, f"grader, loop {number}")))
+        failed = asyncio.run(grader.grade_async(problem, submit(problem, {problem.targets[0]: f"// loop {number}"})))
+        assert (passed.outcome, failed.outcome) == (Outcome.PASSED, Outcome.FAILED)
+
+
+def test_a_coroutine_can_be_run_beside_it(grader: SyncGrader, bundled: dict[str, Problem]) -> None:
+    async def twice() -> list[Outcome]:
+        grades = await asyncio.gather(*(grader.grader.grade_reply(bundled[ARBITER], "no code") for _ in range(2)))
+        return [grade.outcome for grade in grades]
+
+    assert grader.run(twice()) == [Outcome.INVALID] * 2
+
+
+def test_a_process_has_one_grader_for_equal_options() -> None:
+    assert shared_grader(GraderOptions(jobs=1)) is shared_grader(GraderOptions(jobs=1))
+    assert shared_grader(GraderOptions(jobs=1)) is not shared_grader(GraderOptions(jobs=1, reward="binary"))
 
 
 async def test_it_can_be_called_from_within_a_running_loop(grader: SyncGrader, bundled: dict[str, Problem]) -> None:

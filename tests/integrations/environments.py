@@ -49,6 +49,8 @@ class Recipe:
 # By name. The framework's own version is pinned in pyproject.toml, all that it brings in locks/NAME.txt.
 RECIPES: dict[str, Recipe] = {
     "inspect": Recipe("inspect", more=("openai",)),
+    "trl": Recipe("trl"),
+    "verifiers": Recipe("verifiers"),
 }
 
 
