@@ -15,7 +15,7 @@ import pytest_asyncio
 from rtl_agent.grading import Grade, Grader, Outcome, submit
 from rtl_agent.grading.simulation import SimulationMode
 from rtl_agent.problems import Problem, load_problems
-from tests.problems.test_sets import CHECKOUTS, SOURCES
+from tests.problems.test_sets import CHECKOUTS, SOURCES, each_checkout
 
 in_one_loop = pytest.mark.asyncio(loop_scope="module")
 PROBLEMS = [problem for source in SOURCES for problem in load_problems(source)]
@@ -103,7 +103,7 @@ async def test_a_bench_that_says_failed_and_passed_fails(fast: Grader) -> None:
 
 @in_one_loop
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in CHECKOUTS if os.environ.get(name)])
+@pytest.mark.parametrize("name", each_checkout())
 async def test_every_reference_of_a_real_checkout_passes(fast: Grader, name: str) -> None:
     failed = {}
     for problem in load_problems(CHECKOUTS[name].format(Path(os.environ[name]))):

@@ -66,13 +66,14 @@ def _judge(plan, sources):
     with rtl_agent_probe_seal.without_design():
         trusted = _Trusted(plan)
         said, inputs = trusted.with_reference()
-    design = _Design(trusted.bench, sources)
+    design = _Design(trusted.bench, sources, plan.get("defaults", ""))
     most, patience = MOST_TIME * (inputs.end + 1), inputs.end // 8 + 1
     for _ in range(MOST_ROUNDS):
         answers = design.answers(inputs)
         with rtl_agent_probe_seal.without_design():
             said, found = trusted.with_answers(answers, inputs, patience)
-        if not found.differs and not found.limited and found.end <= inputs.end:
+        foreseen = found.lines == inputs.lines[: len(found.lines)]
+        if foreseen and not found.limited and found.end <= inputs.end:
             break  # the bench gave the design what the design was given, and came to its end
         if not found.differs and found.limited:
             if inputs.end >= most:
@@ -127,8 +128,13 @@ class _Trusted:
         return said, inputs
 
     def with_answers(self, answers, inputs, patience):
+        """Whatever goes wrong now comes of these answers: with the reference's own the bench has worked."""
         files = {"answers": answers, "foreseen": inputs.text}
-        return self._run(self._playing, files, [f"+rtl_agent_end={inputs.end}", f"+rtl_agent_patience={patience}"])
+        words = [f"+rtl_agent_end={inputs.end}", f"+rtl_agent_patience={patience}"]
+        try:
+            return self._run(self._playing, files, words)
+        except NotJudged as fault:
+            raise _Wrong(str(fault)) from fault
 
     def passes(self, said):
         """As the set's own scripts read it."""
@@ -166,8 +172,8 @@ class _Trusted:
 class _Design:
     """The design, compiled with a driver and nothing else."""
 
-    def __init__(self, bench, sources):
-        self._bench, self._sources = bench, sources
+    def __init__(self, bench, sources, defaults):
+        self._bench, self._sources, self._defaults = bench, sources, defaults
         self._driver = None
 
     def answers(self, inputs):
@@ -194,7 +200,9 @@ class _Design:
             return
         self._driver = driver
         _write("driver.sv", driver)
-        words = ["iverilog", "-g2012", "-s", verilog.DRIVER, "-o", "design.vvp", *self._sources, "driver.sv"]
+        _write("defaults.sv", self._defaults)
+        sources = [*(["defaults.sv"] if self._defaults else []), *self._sources, "driver.sv"]
+        words = ["iverilog", "-g2012", "-s", verilog.DRIVER, "-o", "design.vvp", *sources]
         done = subprocess.run(words, check=False)
         _hold(done.returncode == 0, "it does not compile")
 

@@ -11,7 +11,6 @@ answers:  N LATER PHASE BITS  outputs after line N of the inputs, LATER by that 
 """
 
 DRIVER = "rtl_agent_driver"
-LATEST = 1 << 62
 
 
 def recorder(bench):
@@ -46,8 +45,8 @@ def player(bench):
   reg [63:0] rtl_agent_when, rtl_agent_end, rtl_agent_patience;
   reg [{given - 1}:0] rtl_agent_given;
   task rtl_agent_compare;
-    if (!rtl_agent_differs && ($fscanf(rtl_agent_foreseen, "%d %b", rtl_agent_when, rtl_agent_given) != 2
-        || rtl_agent_when != $time || rtl_agent_given !== {_together(bench.inputs)})) begin
+    if (!rtl_agent_differs && $fscanf(rtl_agent_foreseen, "%d %b", rtl_agent_when, rtl_agent_given) == 2
+        && (rtl_agent_when != $time || rtl_agent_given !== {_together(bench.inputs)})) begin
       $fdisplay(rtl_agent_log, "differs %0d", $time);
       rtl_agent_differs = 1;
     end
