@@ -143,6 +143,7 @@ ENV PATH=/opt/cocotb/bin:$PATH"""
 _VERIFIER = """\
 # The tests and the grader. An agent never sees this image, nor a container of it.
 FROM {image}
+USER root
 COPY test.sh {problem} /tests/
 RUN chmod 755 /tests/test.sh && mkdir -p /logs/verifier /code
 """
