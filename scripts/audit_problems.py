@@ -23,7 +23,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from rtl_agent.audit import AuditOptions, Trust, TrustGrade, TrustTable, audit_all, read_audits
+from rtl_agent.audit import AUDIT_VERSION, AuditOptions, Trust, TrustGrade, TrustTable, audit_all, read_audits
 from rtl_agent.audit.audit import TRIVIAL
 from rtl_agent.audit.store import SHIPPED, by_family
 from rtl_agent.grading import GradeCache, Grader, Outcome, default_cache_path, submit
@@ -218,9 +218,12 @@ def summary(sets: Mapping[str, Sequence[Audit]]) -> str:
     for name, audits in sets.items():
         grades = Counter(one["trust"] for one in audits)
         known = sum(1 for one in audits if one["right"])
-        counts = (str(len(audits)), str(known), *(str(grades[grade.value]) for grade in TrustGrade), noticed(audits))
+        current = sum(1 for one in audits if one["audit"] == AUDIT_VERSION)
+        counts = (str(len(audits)), str(current), str(known), *(str(grades[grade.value]) for grade in TrustGrade))
+        counts = (*counts, noticed(audits))
         lines.append((f"[{SETS[name]}](audit/{name}.md)", *counts))
-    heads = ("set", "problems", "with a right design", *(grade.value for grade in TrustGrade), "wrong mutants noticed")
+    marks = (grade.value for grade in TrustGrade)
+    heads = ("set", "problems", "by this version", "with a right design", *marks, "wrong mutants noticed")
     unsound = [
         (one["id"], one["trust"], shortest(one), one["reasons"][0])
         for audits in sets.values()

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 from types import TracebackType
 
 from rtl_agent.audit import harness_facts
@@ -202,22 +203,19 @@ class Auditor:
         self, work: Trials, design: Design, names: dict[str, dict[str, int]], graded: Mapping[str, Grade]
     ) -> dict[str, Grade]:
         """Designs that fail for want of a name inside have it then: only what they do is to be judged."""
-        left = {how: graded[name] for how, name in TRIVIAL.items() if name in graded}
+        waiting = {how: graded[name] for how, name in TRIVIAL.items() if name in graded}
         again: dict[str, Grade] = {}
         for _ in range(_MOST_ROUNDS):
-            left = {how: grade for how, grade in left.items() if grade.outcome is Outcome.FAILED}
-            missed = [one for grade in left.values() for one in harness_facts.not_found(grade)]
-            new = [(top, name, width) for top, name, width in missed if names.get(top, {}).get(name) not in (width, 1)]
-            if not new:
-                break
-            for top, name, width in new:
+            missed = {how: _missed(grade, names) for how, grade in waiting.items()}
+            for top, name, width in chain.from_iterable(missed.values()):
                 names.setdefault(top, {})[name] = width
+            lacking = [how for how, new in missed.items() if new]
             try:
-                gutted = await self._trees.gutted(design, names)
+                gutted = await self._trees.gutted(design, names) if lacking else {}
             except WorkerFailed:
                 break
-            found = await work.grade_named({TRIVIAL[how]: made for how, made in gutted.items() if how in left})
-            left = {how: found[TRIVIAL[how]] for how in left if TRIVIAL[how] in found}
+            found = await work.grade_named({TRIVIAL[how]: gutted[how] for how in lacking if how in gutted})
+            waiting = {how: found[TRIVIAL[how]] for how in lacking if TRIVIAL[how] in found}
             again |= found
         return again
 
@@ -259,6 +257,12 @@ class Auditor:
         comparison = self._comparison(problem, design, await self._trees.modules(design))
         (seen,) = await comparison.simulate([files], cycles=SHORT)
         return seen in UNLIKE
+
+
+def _missed(grade: Grade, names: Mapping[str, Mapping[str, int]]) -> list[tuple[str, str, int]]:
+    """(module, name, width) of what the tests looked for in vain, and could not be given before."""
+    found = harness_facts.not_found(grade) if grade.outcome is Outcome.FAILED else []
+    return [(top, name, width) for top, name, width in found if names.get(top, {}).get(name) not in (width, 1)]
 
 
 @dataclass(frozen=True)

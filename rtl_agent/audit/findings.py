@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
-AUDIT_VERSION = 3  # raised with every change that can change a finding or a grade of trust
+AUDIT_VERSION = 4  # raised with every change that can change a finding or a grade of trust
 
 
 class Fate(StrEnum):

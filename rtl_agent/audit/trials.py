@@ -8,7 +8,7 @@ from rtl_agent.audit.trees import Files
 from rtl_agent.grading import Grade, Grader, Outcome, submit
 from rtl_agent.problems import Problem
 
-SHORT_LIMIT = 15.0  # seconds of a service for designs that should fail, where a right one takes a tenth of that
+SHORT_LIMIT = 6.0  # seconds of a service for designs that should fail, where a right one takes a tenth of that
 
 
 class Trials:
@@ -49,7 +49,7 @@ class Trials:
 
     async def _grade(self, grader: Grader, files: Files, seed: int | None = None) -> Grade:
         grade = await grader.grade(self.problem, submit(self.problem, files), as_given=True, seed=seed)
-        if grader is not self._grader and was_stopped(grade) and grade.timings.get("cpu", 0.0) < SHORT_LIMIT / 3:
+        if grader is not self._grader and was_stopped(grade) and grade.timings.get("cpu", 0.0) < SHORT_LIMIT / 2:
             return await self._grade(self._grader, files, seed)  # the machine was busy: it had hardly begun
         return grade
 

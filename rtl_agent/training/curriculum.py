@@ -5,6 +5,7 @@ has what was known of each problem at the start, and curriculum.jsonl what every
 that all runs share is read at the start and never again, so a resumed run draws what it would have drawn.
 """
 
+import math
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,9 +15,11 @@ from rtl_agent.difficulty import Difficulty, Prior
 from rtl_agent.problems import Problem
 from rtl_agent.training.curriculum_options import POOLS, CurriculumConfig, Kind, Pool, pool_of
 
-OWN_MEMORY, FAMILY_MEMORY = 0.5, 0.8  # what a group leaves of earlier ones' weight: the student changes meanwhile
-PRIOR_TRIES = 4.0  # that its family counts for beside a problem's own, and the prior beside a family's
-MOST_OWN, MOST_FAMILY = 8.0, 40.0  # tries of before the run that count, so that what it finds itself soon weighs more
+# What a group leaves of earlier ones' weight, of all problems, of its family, of its own: the student changes.
+ALL_MEMORY, FAMILY_MEMORY, OWN_MEMORY = 0.95, 0.8, 0.5
+ALL_TRIES, FAMILY_TRIES, OWN_TRIES = 2.0, 4.0, 4.0  # that what was expected counts for, beside what was found
+MOST_OWN, MOST_OTHERS = 8.0, 40.0  # tries of before the run that count, so that what it finds itself soon weighs more
+FAR = 4.0  # log odds of the surest pass rate: 98 %
 
 
 @dataclass(frozen=True)
@@ -30,19 +33,38 @@ class Outcome:
 
 @dataclass
 class Counts:
-    """Answers that passed, of all; the earlier a group, the less it counts."""
+    """Answers that passed, of all, and how many were expected to; the earlier a group, the less it counts."""
 
     solved: float = 0.0
     tried: float = 0.0
+    expected: float = 0.0
 
-    def add(self, outcome: Outcome, memory: float) -> None:
-        self.solved = memory * self.solved + outcome.solved
-        self.tried = memory * self.tried + outcome.tried
+    def add(self, solved: float, tried: float, odds: float, memory: float) -> None:
+        """What was found where these log odds had been expected."""
+        self.solved = memory * self.solved + solved
+        self.tried = memory * self.tried + tried
+        self.expected = memory * self.expected + tried * _rate(odds)
 
     def at_most(self, tried: float) -> "Counts":
-        """The same rate, of no more tries."""
+        """The same, of no more tries."""
         scale = min(1.0, tried / self.tried) if self.tried else 0.0
-        return Counts(scale * self.solved, scale * self.tried)
+        return Counts(scale * self.solved, scale * self.tried, scale * self.expected)
+
+    def shift(self, tries: float) -> float:
+        """By how much log odds must change to expect what was found, if the expectation itself counts for `tries`."""
+        if not self.tried:
+            return 0.0
+        expected = self.expected / self.tried
+        return _odds((self.solved + tries * expected) / (self.tried + tries)) - _odds(expected)
+
+
+def _odds(rate: float) -> float:
+    rate = min(_rate(FAR), max(_rate(-FAR), rate))
+    return math.log(rate / (1 - rate))
+
+
+def _rate(odds: float) -> float:
+    return 1 / (1 + math.exp(-min(FAR, max(-FAR, odds))))
 
 
 @dataclass
@@ -67,6 +89,7 @@ class Curriculum:
     seed: int
     length: int  # steps of as many epochs as the options name
     standings: dict[str, Standing]
+    all: Counts = field(default_factory=Counts)
     families: dict[str, Counts] = field(default_factory=dict)
     easiest: tuple[Problem, ...] = ()
     _drawn: tuple[int, tuple[Problem, ...]] = (-1, ())
@@ -78,22 +101,30 @@ class Curriculum:
         """`start` is what `start_record` wrote. A problem that it lacks is as hard as the mean."""
         known: Mapping[str, Mapping[str, float]] = start["problems"]
         mean = sum(one["prior"] for one in known.values()) / max(1, len(known))
-        standings = {}
+        found = Curriculum(options, tuple(problems), batch_size, seed, length, {})
         for problem in problems:
             one = known.get(problem.id, {"prior": mean, "solved": 0, "failed": 0})
-            own = Counts(one["solved"], one["solved"] + one["failed"]).at_most(MOST_OWN)
-            standing = Standing(problem, one["prior"], own, solved=own.solved > 0)
-            standing.pool = pool_of(own.solved, own.tried, options) or "normal"
-            standings[problem.id] = standing
-        families: dict[str, Counts] = {}
-        for standing in standings.values():
-            family = families.setdefault(standing.problem.family, Counts())
-            family.solved += standing.own.solved
-            family.tried += standing.own.tried
-        families = {name: family.at_most(MOST_FAMILY) for name, family in families.items()}
-        found = Curriculum(options, tuple(problems), batch_size, seed, length, standings, families)
+            standing = Standing(problem, one["prior"], Counts(one["solved"], one["solved"] + one["failed"]))
+            standing.solved = standing.own.solved > 0
+            standing.pool = pool_of(standing.own.solved, standing.own.tried, options) or "normal"
+            found.standings[problem.id] = standing
+        found._take_up()
         found.easiest = tuple(sorted(problems, key=lambda one: (-found.estimate(one)[0], one.id)))
         return found
+
+    def _take_up(self) -> None:
+        """What was known before the run, the general before the particular: each level says what the one above left."""
+        tried = [(one, one.own.at_most(MOST_OWN)) for one in self.standings.values()]
+        for standing, own in tried:
+            standing.own = Counts()
+            self.all.add(own.solved, own.tried, self._odds(standing)[0], 1.0)
+        self.all = self.all.at_most(MOST_OTHERS)
+        for standing, own in tried:
+            family = self.families.setdefault(standing.problem.family, Counts())
+            family.add(own.solved, own.tried, self._odds(standing)[1], 1.0)
+        self.families = {name: family.at_most(MOST_OTHERS) for name, family in self.families.items()}
+        for standing, own in tried:
+            standing.own.add(own.solved, own.tried, self._odds(standing)[2], 1.0)
 
     def __len__(self) -> int:
         return self.length
@@ -115,17 +146,19 @@ class Curriculum:
         """Moves between pools, and the step's metrics."""
         new = 0
         self._drawn = (-1, ())
-        for outcome in outcomes:
-            standing = self.standings.get(outcome.problem)
-            if standing is None:
-                continue
+        found = [
+            (outcome, self.standings[outcome.problem]) for outcome in outcomes if outcome.problem in self.standings
+        ]
+        expected = {outcome.problem: self._odds(standing) for outcome, standing in found}
+        for outcome, standing in found:
             standing.drawn = step
             if not outcome.tried:
                 continue
             new += bool(outcome.solved) and not standing.solved
             standing.solved = standing.solved or outcome.solved > 0
-            standing.own.add(outcome, OWN_MEMORY)
-            self.families.setdefault(standing.problem.family, Counts()).add(outcome, FAMILY_MEMORY)
+            levels = (self.all, self.families[standing.problem.family], standing.own)
+            for level, odds, memory in zip(levels, expected[outcome.problem], _MEMORIES, strict=False):
+                level.add(outcome.solved, outcome.tried, odds, memory)
             standing.pool = pool_of(outcome.solved, outcome.tried, self.options) or standing.pool
         pools = [standing.pool for standing in self.standings.values()]
         ever = sum(standing.solved for standing in self.standings.values())
@@ -136,12 +169,20 @@ class Curriculum:
         }
 
     def estimate(self, problem: Problem) -> tuple[float, float]:
-        """The pass rate to expect, and how many answers it is known from: its own, its family's, and the prior's."""
+        """The pass rate to expect, and how many answers it is known from: its own, and OWN_TRIES for all the rest."""
         standing = self.standings[problem.id]
-        family = self.families.get(problem.family, Counts())
-        base = (family.solved + PRIOR_TRIES * standing.prior) / (family.tried + PRIOR_TRIES)
-        known = standing.own.tried + PRIOR_TRIES
-        return (standing.own.solved + PRIOR_TRIES * base) / known, known
+        return _rate(self._odds(standing)[-1]), standing.own.tried + OWN_TRIES
+
+    def _odds(self, standing: Standing) -> tuple[float, float, float, float]:
+        """The log odds of a pass: the prior's; and then by what was found of all problems, of its family, of itself.
+
+        Each level keeps what it found beside what was expected then: a problem that was harder than its family is
+        expected to be harder still when the student has learnt the family, and not as hard as it was.
+        """
+        prior = _odds(standing.prior)
+        of_all = prior + self.all.shift(ALL_TRIES)
+        of_family = of_all + self.families.get(standing.problem.family, Counts()).shift(FAMILY_TRIES)
+        return prior, of_all, of_family, of_family + standing.own.shift(OWN_TRIES)
 
     def _random(self, step: int, what: str) -> random.Random:
         return random.Random(f"{self.seed}/{step}/{self.options.kind}/{what}")
@@ -204,6 +245,7 @@ class Curriculum:
         return sorted(chance.sample(problems, len(problems)), key=worth, reverse=True)
 
 
+_MEMORIES = (ALL_MEMORY, FAMILY_MEMORY, OWN_MEMORY)
 _DRAW: dict[Kind, Callable[[Curriculum, int], list[Problem]]] = {
     "easy-first": Curriculum._easy_first,
     "pools": Curriculum._from_pools,

@@ -74,13 +74,34 @@ def test_the_same_job_of_another_study_is_taken_and_one_with_other_options_is_no
     assert not compare.results(both)
 
 
-def test_every_method_of_the_comparison_is_a_run_that_can_be_started(compare: ModuleType) -> None:
+@pytest.mark.parametrize(
+    ("study", "answers"), [("comparison", 16), ("teachers", 16), ("rewards", 16), ("curriculum", 32)]
+)
+def test_every_method_of_a_study_is_a_run_with_as_many_answers_a_step(
+    compare: ModuleType, study: str, answers: int
+) -> None:
     from rtl_agent.training.parse import parse
 
-    for method in (*compare.METHODS, *compare.TEACHERS):
+    for method in compare.STUDIES[study].methods:
         config = parse(method.mode, [*compare.COMMON, *method.words])
-        answers = config.optim.batch_size * (1 if method.mode == "supervised" else config.optim.group_size)
-        assert answers == 16, method.name
+        group = 1 if method.mode == "supervised" else config.optim.group_size
+        assert config.optim.batch_size * group == answers, method.name
+
+
+def test_a_curriculum_is_shown_by_its_groups_without_signal(compare: ModuleType) -> None:
+    study = compare.STUDIES["curriculum"]
+    study.results.mkdir(parents=True)
+    study.page.write_text(f"{compare.BEGIN}\n{compare.END}\n")
+    for method, shares in (("none", [0.75, 0.5, 0.5, 0.25]), ("adaptive", [0.5, 0.25, 0.0, 0.0])):
+        one = result(method, 0, 0.5, [(0, 0, 0.0), (100, 1000, 0.5)])
+        words = next([own.mode, *own.words] for own in study.methods if own.name == method)
+        one |= {"words": words, "common": list(compare.COMMON), "signal": {"groups/no_signal": shares}}
+        (study.results / f"{method}-0.json").write_text(json.dumps(one))
+    compare.write(study)
+    cells = {line.split(" | ")[0]: line.split(" | ")[-2:] for line in study.page.read_text().splitlines()}
+    assert cells["| every problem once in each epoch"] == ["50.0 %", "37.5 % |"]
+    assert cells["| those whose pass rate is nearest a half"] == ["18.8 %", "0.0 % |"]
+    assert (study.results / "signal.png").is_file()
 
 
 def test_an_unknown_part_is_refused(compare: ModuleType) -> None:

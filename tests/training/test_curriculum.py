@@ -165,6 +165,27 @@ def test_adaptive_knows_a_family_by_its_siblings() -> None:
     assert found.estimate(tried)[0] > found.estimate(sibling)[0] > before
 
 
+def test_what_was_found_long_ago_moves_with_what_its_family_shows_now() -> None:
+    """The student learns: a problem that it rarely solved is not as hard once it solves the others of the family."""
+    found = curriculum("adaptive")
+    early, *others = [one for one in PROBLEMS if one.family == "generated_gray"]
+    found.learn(0, [Outcome(early.id, 1, GROUP), *(Outcome(one.id, 3, GROUP) for one in others)])
+    before = found.estimate(early)[0]
+    for step in range(1, 5):
+        found.learn(step, [Outcome(one.id, GROUP, GROUP) for one in others])
+    assert found.estimate(early)[0] > before + 0.2
+    assert found.estimate(early)[0] < min(found.estimate(one)[0] for one in others)  # and is the hardest of them
+
+
+def test_where_everything_fails_what_was_never_tried_is_expected_to_fail_too() -> None:
+    found = curriculum("adaptive")
+    new = next(one for one in PROBLEMS if one.family == "generated_gray")
+    before = found.estimate(new)[0]
+    for step in range(4):
+        found.learn(step, [Outcome(one.id, 0, GROUP) for one in PROBLEMS[6 * step :][:6] if one.family != new.family])
+    assert found.estimate(new)[0] < before / 2
+
+
 def test_what_earlier_runs_found_counts_at_the_start() -> None:
     record = start(PROBLEMS)
     solved, failed = PROBLEMS[0], PROBLEMS[1]
