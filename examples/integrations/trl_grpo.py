@@ -4,6 +4,7 @@ For a real run name a real model, and leave out what makes the steps small. `pip
 """
 
 from pathlib import Path
+from typing import Any
 
 from transformers import AutoTokenizer, Qwen3Config, Qwen3ForCausalLM
 from trl import GRPOConfig, GRPOTrainer
@@ -13,10 +14,10 @@ from rtl_agent.local_models import tokenizer_folder
 
 spec = RTLSpec("bundled", limit=2)
 tokenizer = AutoTokenizer.from_pretrained(tokenizer_folder("rtl-agent/student"))
-tiny = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "head_dim": 16}
-heads = {"num_attention_heads": 2, "num_key_value_heads": 2}
+tiny: dict[str, Any] = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "head_dim": 16}
+heads: dict[str, Any] = {"num_attention_heads": 2, "num_key_value_heads": 2, "vocab_size": len(tokenizer)}
 trainer = GRPOTrainer(
-    model=Qwen3ForCausalLM(Qwen3Config(**tiny, **heads, **{"vocab_size": len(tokenizer)})),
+    model=Qwen3ForCausalLM(Qwen3Config(**tiny, **heads)),
     processing_class=tokenizer,
     train_dataset=spec.train_dataset,
     reward_funcs=spec.reward_funcs,

@@ -70,15 +70,16 @@ def agentic() -> RTLSpec:
 def test_an_environment_is_a_workspace_that_is_graded_and_used_again(agentic: RTLSpec) -> None:
     first, second = agentic.problems
     path, text = reference(agentic, first)
-    worker, idler = agentic.environment_factory(), agentic.environment_factory()
+    worker: Any = agentic.environment_factory()
+    idler = agentic.environment_factory()
     worker.reset(problem=first, prompt=[])
     idler.reset(problem=first, prompt=[])
-    shown = worker.execute_bash(f"cat > {path} <<'END'\n{text}\nEND\nwc -l < {path}")
+    shown = worker.execute_bash(command=f"cat > {path} <<'END'\n{text}\nEND\nwc -l < {path}")
     assert shown.splitlines()[-1] == "[exit code 0]"
     said = [[{"role": "assistant", "content": "Done."}]] * 2
     assert agentic.rtl_reward(said, [first] * 2, environments=[worker, idler]) == [1.4, 0.0]
     worker.reset(problem=second, prompt=[])
-    assert "No such file" in worker.execute_bash(f"cat {path}")
+    assert "No such file" in worker.execute_bash(command=f"cat {path}")
 
 
 def test_an_environment_of_another_kind_is_left_to_others(agentic: RTLSpec) -> None:

@@ -45,6 +45,8 @@ def test_the_example_asks_an_embedded_model(tmp_path: Path) -> None:
     with connect("embedded", models=["rtl-agent/student"], state=tmp_path / "state") as connection:
         traces = evaluated(tmp_path, f"{connection.base_url}/v1", key=connection.api_key)
     assert len(traces) == 4
+    logged = (tmp_path / "run" / "logs" / "latest" / "eval.log").read_text()
+    assert "model call failed" not in logged  # all four ask at once, the server's first requests
     assert all(trace["ok"] and set(trace["rewards"]) == {"format", "syntax", "tests"} for trace in traces)
     assert all("format_valid" in trace["metrics"] for trace in traces)
 

@@ -46,10 +46,10 @@ class Scripted(Qwen3ForCausalLM):
         return torch.cat([input_ids, torch.tensor(padded)], dim=1)
 
 
-TINY = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "head_dim": 16}
-HEADS = {"num_attention_heads": 2, "num_key_value_heads": 2}
+TINY: dict[str, Any] = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "head_dim": 16}
+HEADS: dict[str, Any] = {"num_attention_heads": 2, "num_key_value_heads": 2, "vocab_size": len(tokenizer)}
 trainer = GRPOTrainer(
-    model=Scripted(Qwen3Config(**TINY, **HEADS, **{"vocab_size": len(tokenizer)})),
+    model=Scripted(Qwen3Config(**TINY, **HEADS)),
     processing_class=tokenizer,
     train_dataset=spec.train_dataset,
     reward_funcs=spec.reward_funcs,

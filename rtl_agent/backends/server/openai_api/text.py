@@ -63,8 +63,13 @@ def _tokenizer(directory: Path) -> ModelTokenizer:
     return ModelTokenizer(directory)
 
 
+_LOADING = threading.Lock()
+
+
 def tokenizer_of(model: ModelInfo) -> ModelTokenizer:
-    return _tokenizer(model_directory(model.name))
+    """One thread at a time: of several that import transformers at once, all but the first get an ImportError."""
+    with _LOADING:
+        return _tokenizer(model_directory(model.name))
 
 
 def cut(text: str, stops: Sequence[str]) -> str:
