@@ -93,7 +93,7 @@ def _task_toml(problem: Problem, options: HarborOptions) -> str:
     # So that a directory is there whatever an agent did: one that the verifier does not find was lost on its way.
     hook = shlex.join(["mkdir", "-p", CODE, *(f"{CODE}/{place}" for place in directories)])
     judging = len(problem.harness.services) * options.timeout_seconds
-    about = {
+    about: dict[str, object] = {
         "category": problem.category,
         "difficulty": problem.difficulty,
         "family": problem.family,
@@ -102,7 +102,7 @@ def _task_toml(problem: Problem, options: HarborOptions) -> str:
         "problem_digest": problem_digest(problem),
         "grading_version": GRADING_VERSION,
     }
-    sections = {
+    sections: dict[str, dict[str, object]] = {
         "task": {"name": f"rtl-agent/{problem.id}", "description": f"RTL design: {problem.family}, {problem.category}"},
         "metadata": about,
         "agent": {"timeout_sec": options.agent_seconds},
@@ -143,6 +143,7 @@ ENV PATH=/opt/cocotb/bin:$PATH"""
 _VERIFIER = """\
 # The tests and the grader. An agent never sees this image, nor a container of it.
 FROM {image}
+USER root
 COPY test.sh {problem} /tests/
 RUN chmod 755 /tests/test.sh && mkdir -p /logs/verifier /code
 """

@@ -143,7 +143,7 @@ def _agent(config: EpisodeConfig) -> Any:
     async def told(state: AgentState, scores: list[Score]) -> str:
         return f"It does not pass.\n{(scores[0].metadata or {})['feedback']}"
 
-    attempts = AgentAttempts(config.tries, told, lambda value: float(value["passed"]))  # type: ignore[index,call-overload]
+    attempts = AgentAttempts(config.tries, told, lambda value: float(value["passed"]))
     return react(prompt=None, tools=tools, attempts=attempts)
 
 

@@ -34,7 +34,7 @@ class Room(BaseEnvironment):
         assert (self.environment_dir / "Dockerfile").is_file()
 
     async def start(self, force_build: bool) -> None:
-        self.place = self.trial_paths.trial_dir.resolve() / f"room-{self.session_id[-40:]}"
+        self.place: Path = self.trial_paths.trial_dir.resolve() / f"room-{self.session_id[-40:]}"
         for name in (*INSIDE, "logs/agent", "logs/verifier", "logs/artifacts"):
             (self.place / name).mkdir(parents=True)
         for line in (self.environment_dir / "Dockerfile").read_text().splitlines():

@@ -104,7 +104,7 @@ class Verifier:
     def judge(self, **env: str) -> tuple[int, dict[str, float] | None]:
         path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
         places = {"RTL_AGENT_CODE": str(self.code), "RTL_AGENT_LOGS": str(self.logs)}
-        script = ["/bin/sh", self.task / "tests" / "test.sh"]
+        script = ["/bin/sh", str(self.task / "tests" / "test.sh")]
         done = subprocess.run(script, env={**os.environ, "PATH": path, **places, **env}, capture_output=True)
         file = self.logs / "reward.json"
         return done.returncode, json.loads(file.read_text()) if file.exists() else None
