@@ -129,7 +129,7 @@ def endpoint() -> Iterator[str]:
 
 
 def test_the_command_runs_and_its_log_opens(inspect: Environment, endpoint: str, tmp_path: Path) -> None:
-    other = "rtl_axi_stream_skid_buffer_0001"
+    other = "rtl_sync_fifo_0001"
     inspect.run(
         "inspect",
         *("eval", "rtl_agent/cvdp", "-T", "problems=bundled", "--model", "openai-api/local/m"),
@@ -142,7 +142,7 @@ def test_the_command_runs_and_its_log_opens(inspect: Environment, endpoint: str,
     by_id = {sample["id"]: sample for sample in log["samples"]}
     assert by_id[SINGLE]["values"] == {"rtl": PASSED}
     assert by_id[other]["values"]["rtl"]["passed"] == 0.0
-    assert "axi_stream_skid_buffer" in by_id[other]["explanation"]
+    assert "sync_fifo" in by_id[other]["explanation"]
 
 
 def test_a_problem_set_that_is_not_there_is_said_in_a_sentence(inspect: Environment, tmp_path: Path) -> None:

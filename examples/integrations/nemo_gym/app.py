@@ -1,4 +1,4 @@
-"""NeMo Gym: `resources_servers/rtl_agent/app.py`, a resources server whose /verify is our grader."""
+"""NeMo Gym: `resources_servers/rtl/app.py`, a resources server whose /verify is our grader."""
 
 from rtl_agent.integrations.nemo_gym import RTLResourcesServer
 
