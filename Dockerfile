@@ -29,10 +29,6 @@ RUN /opt/rtl-agent/venv/bin/python -m rtl_agent.toolchain.install \
  && /opt/rtl-agent/venv/bin/python -c 'from rtl_agent.toolchain import find_toolchain as find; find().warm_start(); find().dump()' \
  && chmod -R a+rX,go-w /opt/rtl-agent
 
-FROM build AS build-train
-RUN /opt/rtl-agent/venv/bin/pip install -qq --no-cache-dir --disable-pip-version-check -c requirements-dev.lock '.[service,train]' \
- && chmod -R a+rX,go-w /opt/rtl-agent
-
 FROM system AS core
 COPY --from=build /opt/rtl-agent /opt/rtl-agent
 # Where the container may make no namespaces, boxes are made by this copy of Python. It has the capabilities for that, and
@@ -47,6 +43,11 @@ ENV PATH=/opt/rtl-agent/venv/bin:$PATH RTL_AGENT_HOME=/opt/rtl-agent/tools
 USER rtl-agent
 WORKDIR /work
 CMD ["rtl-agent", "doctor"]
+
+# Below `core`: Docker's older builder makes every stage that is above the one it was asked for.
+FROM build AS build-train
+RUN /opt/rtl-agent/venv/bin/pip install -qq --no-cache-dir --disable-pip-version-check -c requirements-dev.lock '.[service,train]' \
+ && chmod -R a+rX,go-w /opt/rtl-agent
 
 FROM core AS train
 COPY --from=build-train /opt/rtl-agent/venv /opt/rtl-agent/venv

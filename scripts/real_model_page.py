@@ -115,11 +115,12 @@ def costs(runs: dict[str, dict[str, Any]]) -> str:
                     str(len(curve)),
                     f"{sum(point['answers'] for point in curve):,}",
                     f"{sum(point['tokens'] for point in curve):,.0f}",
+                    f"{sum(point['trained'] for point in curve):,.0f}",
                     f"{sum(point['cpu'] for point in curve) / 3600:.2f}",
                     f"{sum(point['seconds'] for point in curve) / 3600:.2f}",
                 ]
             )
-    return table(["method", "steps", "answers", "sampled tokens", "CPU hours", "hours"], rows)
+    return table(["method", "steps", "answers", "sampled tokens", "tokens trained on", "CPU hours", "hours"], rows)
 
 
 def side_by_side(methods: Sequence[str]) -> str:
@@ -158,18 +159,26 @@ def draw(runs: dict[str, dict[str, Any]]) -> None:
         ("reward", "reward of 1.4"),
         ("passed", "passed at T = 1, %"),
         ("teacher_kl", "reverse KL, nats a token"),
+        ("loss", "cross-entropy of a step, nats"),
     )
-    figure = Figure(figsize=(11, 3.4), layout="constrained")
-    for axes, (key, label) in zip(figure.subplots(1, len(panels)), panels, strict=True):
+    known = [(key, label) for key, label in panels if any(_has(one, key) for one in runs.values())]
+    figure = Figure(figsize=(3.7 * len(known), 3.4), layout="constrained")
+    for axes, (key, label) in zip(figure.subplots(1, len(known), squeeze=False)[0], known, strict=True):
         for name, one in runs.items():
+            if not _has(one, key):
+                continue
             points = [(point["step"], point[key]) for point in one["curve"] if point.get(key) is not None]
             scale = 100 if key == "passed" else 1
             axes.plot([step for step, _ in points], [scale * value for _, value in points], "o-", ms=3, label=name)
         axes.set(xlabel="step", ylabel=label)
         axes.set_ylim(bottom=0)
         axes.grid(alpha=0.3)
-    figure.axes[0].legend()
+        axes.legend()
     figure.savefig(RESULTS / "curves.png", dpi=110)
+
+
+def _has(run: dict[str, Any], key: str) -> bool:
+    return any(point.get(key) for point in run["curve"])
 
 
 def put(page: str, name: str, text: str) -> str:

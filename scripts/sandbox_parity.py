@@ -12,6 +12,7 @@ import argparse
 import os
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import time
 from collections import Counter
@@ -31,11 +32,12 @@ SUITES = {"bundled designs": "test_bundled", "attacks": "test_attacks", "accepts
 
 
 def within(image: str, folder: str) -> list[str]:
-    """What runs a command in a container that sees this checkout, with the image's tools."""
+    """What runs Python in a container that sees this checkout and its packages: the image's Python, with its tools."""
     Path(folder).chmod(0o777)
     mounts = [f"--volume={ROOT}:{ROOT}:ro", f"--volume={folder}:{folder}", f"--workdir={ROOT}"]
-    variables = ["--env=RTL_AGENT_SANDBOX", "--env=PYTHONDONTWRITEBYTECODE=1"]
-    return ["docker", "run", "--rm", "--init", "--network=none", *mounts, *variables, image]
+    packages = f"--env=PYTHONPATH={ROOT}:{sysconfig.get_path('purelib')}"
+    variables = [packages, "--env=RTL_AGENT_SANDBOX", "--env=PYTHONDONTWRITEBYTECODE=1"]
+    return ["docker", "run", "--rm", "--init", "--network=none", *mounts, *variables, image, "python3"]
 
 
 def run(
@@ -48,8 +50,8 @@ def run(
             report = Path(folder) / "report.xml"
             words = [f"tests/grading/{module}.py", "-q", "-p", "no:cacheprovider", f"--junit-xml={report}", *options]
             env = {**os.environ, **variables, "RTL_AGENT_SANDBOX": sandbox}
-            before = within(image, folder) if image else []
-            subprocess.run([*before, sys.executable, "-m", "pytest", *words], cwd=ROOT, env=env, check=False)
+            python = within(image, folder) if image else [sys.executable]
+            subprocess.run([*python, "-m", "pytest", *words], cwd=ROOT, env=env, check=False)
             found[suite] = outcomes(report)
     return found
 

@@ -51,7 +51,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class LargeModel:
-    """`peak_gb`: the server's, with a snapshot that was sampled from, after training on sequences of LONG tokens."""
+    """`peak_gb`: of a server that was sampled from and then trained one adapter on a sequence of LONG tokens."""
 
     model: str
     compared: list[Compared]
@@ -65,11 +65,10 @@ def measure_large(model: str, rounds: int, on_step: Callable[[], None] = lambda:
     """The first round of each part warms up and does not count."""
     found: list[dict[str, Used]] = []
     tokens: dict[str, int] = {}
-    peak = 0.0
     for open_side in (_served, _plain):
         used = {}
-        with open_side(model) as side:
-            for what, (count, work) in side.works.items():
+        with open_side(model) as works:
+            for what, (count, work) in works.items():
                 tokens[what] = count
                 spent = []
                 for turn in range(rounds + 1):
@@ -79,21 +78,18 @@ def measure_large(model: str, rounds: int, on_step: Callable[[], None] = lambda:
                         spent.append(meter.stop())
                     on_step()
                 used[what] = Used(median(one.cpu for one in spent), median(one.wall for one in spent))
-            peak = max(peak, side.peak_gb())
         found.append(used)
         gc.collect()
     ours, theirs = found
     theirs[SAMPLE_LORA] = theirs[SAMPLE]  # merged, at its best
+    peak = _training_peak(model)
+    for _ in range(rounds + 1):  # as long as a part
+        on_step()
     return LargeModel(model, [Compared(what, tokens[what], ours[what], theirs[what]) for what in ours], peak)
 
 
-PARTS = 4 + 3  # of both sides
-
-
-@dataclass(frozen=True)
-class _Side:
-    works: dict[str, tuple[int, Work]]
-    peak_gb: Callable[[], float]
+PARTS = 4 + 3 + 1  # of both sides, and the peak
+Works = dict[str, tuple[int, Work]]  # how many tokens, and what is done with them
 
 
 def _sequences(vocabulary: int, length: int, count: int, group: int) -> Any:
@@ -105,35 +101,40 @@ def _sequences(vocabulary: int, length: int, count: int, group: int) -> Any:
 
 
 @contextmanager
-def _served(model: str) -> Iterator[_Side]:
+def _served(model: str) -> Iterator[Works]:
     from rtl_agent.backends.connect import connect
     from rtl_agent.backends.engine.causal_lm.architecture import describe
     from rtl_agent.backends.models import model_directory
 
-    info = describe(model, model_directory(model)).info
-    vocabulary, most = info.vocabulary, min(LONG, info.context - 1)
+    vocabulary = describe(model, model_directory(model)).info.vocabulary
     whole = _sequences(vocabulary, LARGE.prompt + LARGE.answer, LARGE.sequences, LARGE.group)
-    long = _sequences(vocabulary, most + 1, 1, 1)
     with connect("embedded", models=[model], engine="transformers") as connection:
         service = connection.service
         sampler = service.create_sampling_client(base_model=model)
         trainer = train(service, model, whole, rank=32)
         adapted = service.create_lora_training_client(model, rank=32).save_weights_and_get_sampling_client()
         prompts, answers = whole[:, : LARGE.prompt], LARGE.sequences * LARGE.answer
+        yield {
+            SAMPLE: (answers, sample(sampler, prompts, LARGE)),
+            SAMPLE_LORA: (answers, sample(adapted, prompts, LARGE)),
+            SCORE: (whole.size, score(sampler, whole)),
+            TRAIN_LORA: (whole.size, trainer),
+        }
 
-        def peak() -> float:
-            train(service, model, long, rank=32)()
-            return _peak_gb(connection.server.pid) if connection.server else 0.0
 
-        yield _Side(
-            {
-                SAMPLE: (answers, sample(sampler, prompts, LARGE)),
-                SAMPLE_LORA: (answers, sample(adapted, prompts, LARGE)),
-                SCORE: (whole.size, score(sampler, whole)),
-                TRAIN_LORA: (whole.size, trainer),
-            },
-            peak,
-        )
+def _training_peak(model: str) -> float:
+    """In a server of its own: that of the other parts has two adapters with an optimizer each."""
+    from rtl_agent.backends.connect import connect
+    from rtl_agent.backends.engine.causal_lm.architecture import describe
+    from rtl_agent.backends.models import model_directory
+
+    info = describe(model, model_directory(model)).info
+    prompts = _sequences(info.vocabulary, LARGE.prompt + LARGE.answer, LARGE.sequences, LARGE.group)[:, : LARGE.prompt]
+    long = _sequences(info.vocabulary, min(LONG, info.context - 1) + 1, 1, 1)
+    with connect("embedded", models=[model], engine="transformers") as connection:
+        sample(connection.service.create_sampling_client(base_model=model), prompts, LARGE)()
+        train(connection.service, model, long, rank=32)()
+        return _peak_gb(connection.server.pid) if connection.server else 0.0
 
 
 def _peak_gb(pid: int) -> float:
@@ -144,7 +145,7 @@ def _peak_gb(pid: int) -> float:
 
 
 @contextmanager
-def _plain(model: str) -> Iterator[_Side]:
+def _plain(model: str) -> Iterator[Works]:
     import torch
     from transformers import AutoModelForCausalLM
 
@@ -163,14 +164,11 @@ def _plain(model: str) -> Iterator[_Side]:
             adapted.append(_peft_loop(theirs, whole))
         adapted[0]()
 
-    yield _Side(
-        {
-            SAMPLE: (LARGE.sequences * LARGE.answer, generate(theirs, whole[:, : LARGE.prompt], LARGE)),
-            SCORE: (whole.size, forward(theirs, whole)),
-            TRAIN_LORA: (whole.size, trained),
-        },
-        lambda: 0.0,
-    )
+    yield {
+        SAMPLE: (LARGE.sequences * LARGE.answer, generate(theirs, whole[:, : LARGE.prompt], LARGE)),
+        SCORE: (whole.size, forward(theirs, whole)),
+        TRAIN_LORA: (whole.size, trained),
+    }
 
 
 def _peft_loop(model: Any, whole: Any) -> Work:

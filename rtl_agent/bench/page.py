@@ -70,7 +70,7 @@ class PageTimes:
 
     def lines(self) -> list[tuple[str, str]]:
         return [
-            ("rollouts in the list", f"{self.rows:,}"),
+            ("rows of the list in the browser", f"{self.rows:,}"),
             ("first paint, ms", f"{self.first_paint:.0f}"),
             ("the run's screen with its first rows, ms", f"{self.rows_there:.0f}"),
             ("frames a second while scrolling", f"{self.frames_a_second:.0f}"),

@@ -24,7 +24,7 @@ from rtl_agent.grading.executors.http_executor import KEY_VARIABLE, HttpExecutor
 from rtl_agent.grading.job import job_seed
 from rtl_agent.processes import descendants
 
-_READY_SECONDS = 120.0
+_PATIENCE_SECONDS = 600.0  # for a server that starts: on a machine with fifteen times as much to do as cores, 2 minutes
 _SETTLE_SECONDS = 10.0  # after the end: boxes of killed servers are gone long before
 _TIMEOUT = 10.0  # of a service: some of the designs never end
 _IN_FLIGHT, _WAITING = 2, 64  # for each client; in the server's queue, which 50 clients fill
@@ -97,7 +97,7 @@ class _Server:
                 stderr=log,
             )
         assert self._process.stdout is not None
-        async with asyncio.timeout(_READY_SECONDS):
+        async with asyncio.timeout(_PATIENCE_SECONDS):
             line = (await self._process.stdout.readline()).decode()
         if not line.startswith("url "):
             raise RuntimeError(f"the server did not start: {(self._folder / 'server.log').read_text()[-500:]}")
@@ -164,7 +164,7 @@ async def run(
 
 async def _client(url: str, key: str, share: Sequence[Sent], load: Load, on_grade: Callable[[Load], None]) -> None:
     """One of many, each with connections of its own, and everything that it has to ask asked at once."""
-    executor = HttpExecutor(url, key=key, jobs=_IN_FLIGHT, timeout_seconds=_TIMEOUT)
+    executor = HttpExecutor(url, key=key, jobs=_IN_FLIGHT, timeout_seconds=_TIMEOUT, patience_seconds=_PATIENCE_SECONDS)
     async with aclosing(executor), Grader(executor=executor, timeout_seconds=_TIMEOUT) as grader:
 
         async def one(sent: Sent) -> None:

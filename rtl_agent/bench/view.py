@@ -1,4 +1,5 @@
-"""The viewer over many rollouts: how long it takes to open a run, with and without indexes, to show one, and to search.
+"""The viewer over many rollouts: how long it takes to open a run, with and without indexes, to show one, and to search;
+and its page in the browser, where there is one.
 
 The command itself is started, and asked over HTTP, as a browser does it. The runs have the sizes of real ones: small
 models write rollouts of 10 kB, large ones of 150 kB, most of which is tokens and logprobs.
@@ -13,13 +14,15 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 from threading import Thread
 from typing import Any
 from urllib.parse import urlsplit
 
+from rtl_agent.bench.browser import NoBrowser
+from rtl_agent.bench.page import PageTimes, measure_page
 from rtl_agent.bench.report import Table
 from rtl_agent.runs import RunWriter
 from rtl_agent.runs.directory import rollout_path
@@ -53,13 +56,14 @@ class Opened:
     searched: int  # rollouts, before the search gave up
     common: float  # for what is everywhere
     memory_mib: float  # at its highest
+    page: PageTimes | None  # in the browser; None where there is none
 
     @property
     def opening(self) -> float:
         return self.indexed - self.nothing + self.table
 
     def to_json(self) -> dict[str, Any]:
-        return {**vars(self), "opening": self.opening}
+        return {**asdict(self), "opening": self.opening}
 
 
 def measure(folder: Path, rollouts: int, told: Callable[[], None] = lambda: None) -> list[Opened]:
@@ -125,7 +129,7 @@ def _measure(folder: Path, run: Path, size: str, rollouts: int) -> Opened:
     nothing, indexed = (
         min(_start(what, folder / "cache") for _ in range(STARTS)) for what in (folder / "nothing", run)
     )
-    with served(run, folder / "cache") as (ask, _, process):
+    with served(run, folder / "cache") as (ask, url, _, process):
         began = time.perf_counter()
         table = ask(f"runs/{run.name}/index")
         json.loads(table)
@@ -134,19 +138,27 @@ def _measure(folder: Path, run: Path, size: str, rollouts: int) -> Opened:
         shown = tuple(_seconds(ask, f"runs/{run.name}/rollouts/{row}") for row in rows)
         common = _seconds(ask, f"runs/{run.name}/search?q=assign")
         search, searched, meanwhile = _search_and_look(ask, run.name, rows)
+        page = _in_the_browser(url, run.name)
         memory = _peak_mib(process)
     for path in (run / "rollouts").glob("*.index"):
         path.unlink()
     not_indexed = _start(run, folder / "cache")
     return Opened(
         size, rollouts, whole, nothing, indexed, not_indexed, opened, len(table), shown, meanwhile, search, searched,
-        common, memory,
+        common, memory, page,
     )  # fmt: skip
 
 
 def _start(what: Path, cache: Path) -> float:
-    with served(what, cache) as (_, seconds, _):
+    with served(what, cache) as (_, _, seconds, _):
         return seconds
+
+
+def _in_the_browser(url: str, run: str) -> PageTimes | None:
+    try:
+        return measure_page(url, run)
+    except NoBrowser:
+        return None
 
 
 def _search_and_look(ask: "Ask", run: str, rows: list[int]) -> tuple[float, int, tuple[float, ...]]:
@@ -174,15 +186,16 @@ Ask = Callable[[str], bytes]
 
 
 @contextmanager
-def served(what: Path, cache: Path) -> Iterator[tuple[Ask, float, int]]:
-    """The command over a run: how to ask it, the seconds until it served, its process."""
+def served(what: Path, cache: Path) -> Iterator[tuple[Ask, str, float, int]]:
+    """The command over a run: how to ask it, its address, the seconds until it served, its process."""
     command = [sys.executable, "-m", "rtl_agent.cli.main", "view", str(what), "--port", "0"]
     surroundings = {**os.environ, "XDG_CACHE_HOME": str(cache)}
     began = time.perf_counter()
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=surroundings) as process:
         try:
             assert process.stdout is not None
-            address = urlsplit(process.stdout.readline().decode().strip())
+            url = process.stdout.readline().decode().strip()
+            address = urlsplit(url)
             seconds = time.perf_counter() - began
 
             def ask(path: str) -> bytes:
@@ -193,7 +206,7 @@ def served(what: Path, cache: Path) -> Iterator[tuple[Ask, float, int]]:
                 assert answer.status == 200, body[:300]
                 return body
 
-            yield ask, seconds, process.pid
+            yield ask, url, seconds, process.pid
         finally:
             process.kill()
 
@@ -228,11 +241,18 @@ def view_table(results: list[Opened]) -> Table:
         row("search for what is nowhere, s", lambda one: f"{one.search:.1f} ({one.searched:,} rollouts read)"),
         row("memory of the server at its highest, MiB", lambda one: f"{one.memory_mib:.0f}"),
     ]
+    paged = [one.page for one in results if one.page is not None]
+    if len(paged) == len(results) and paged:
+        for lines in zip(*(page.lines() for page in paged), strict=True):
+            rows.append((lines[0][0], *(value for _, value in lines)))
     words = tuple(
         f"{one.rollouts:,} rollouts of {one.size} open in under {MOST_SECONDS[one.size]:g} s: "
         f"{'met' if one.opening < MOST_SECONDS[one.size] else 'not met'}."
         for one in results
     )
+    if not paged:
+        words += ("The page itself was not measured: there is no browser here.",)
+    words += tuple(f"{one.size}: {sentence}" for one in results if one.page for sentence in one.page.words())
     return Table(heads, rows, words)
 
 

@@ -272,7 +272,8 @@ def view_command(
     as_json: AsJson = False,
     write: Write = False,
 ) -> None:
-    """The server of `rtl-agent view` over runs of many rollouts: opening them, showing one, searching."""
+    """The server of `rtl-agent view` over runs of many rollouts: opening them, showing one, searching; and its page
+    in the browser, where there is one: first paint, and frames while the list scrolls."""
     _check_place(write)
     tools = find_toolchain()
     before = machine(tools)

@@ -10,9 +10,12 @@ from rich.markup import escape
 from rtl_agent.cli import console
 from rtl_agent.cli.console import AsJson, SandboxName
 from rtl_agent.sandbox import (
+    DEFAULT_SANDBOX,
     CheckResult,
+    ContainedSandbox,
     SandboxKind,
     describe_cgroups,
+    in_container,
     run_self_check,
     sandbox_kind,
     sandbox_warning,
@@ -52,6 +55,11 @@ def doctor(
     rows = _tool_rows(find_toolchain())
     kind = sandbox_kind(sandbox)
     obstacles = kind.obstacles()
+    if obstacles and kind.name == DEFAULT_SANDBOX and in_container():
+        obstacles = [
+            *obstacles,
+            *(f"nor does the sandbox container work: {why}" for why in ContainedSandbox.obstacles()),
+        ]
     checks = _run_checks(kind) if self_check and not obstacles else []
     well = not obstacles and all(check.well for check in checks) and not any(row.bad for row in rows)
     if as_json:

@@ -154,7 +154,7 @@ def grade(
     else:
         print_summary([(job.label, graded) for job, graded in zip(todo, grades, strict=True)])
     if keep is not None:
-        keep_all(keep, todo, grades, timeout)
+        console.err.print(escape(keep_all(keep, todo, grades, timeout)), highlight=False, soft_wrap=True)
     if junit is not None:
         write_junit(junit, [(job.label, graded) for job, graded in zip(todo, grades, strict=True)])
     if verbose and not as_json:

@@ -95,9 +95,9 @@ def _tests_in_short(tests: Sequence[TestResult]) -> str:
 def _print_tests(tests: Sequence[TestResult]) -> None:
     """A line for each, and below a failing one where and why; failing ones first where there are very many."""
     by_failure = sorted(tests, key=lambda test: test.passed is not False)
-    shown = by_failure[:_MOST_TESTS] if len(tests) > _MOST_TESTS else tests
+    shown = _items_first(by_failure[:_MOST_TESTS] if len(tests) > _MOST_TESTS else tests)
     names = [f"  {test.name.rpartition('.')[2]}" if test.item else test.name for test in shown]
-    width = max(map(len, names), default=0)
+    width = max((len(name) for name, test in zip(names, shown, strict=True) if test.time_ns is not None), default=0)
     for name, test in zip(names, shown, strict=True):
         when = "" if test.time_ns is None else f"{test.time_ns:g} ns"
         _print_line(f"{_mark(test.passed)}  {escape(f'{name:{width}}  {when}'.rstrip())}")
@@ -106,6 +106,17 @@ def _print_tests(tests: Sequence[TestResult]) -> None:
             _print_line(f"          {escape(line)}")
     if left := len(tests) - len(shown):
         _print_line(f"... and {left} more tests; --json has all")
+
+
+def _items_first(tests: Sequence[TestResult]) -> list[TestResult]:
+    """Each pytest item above the cocotb tests that it ran: it ends, and is reported, after them."""
+    items = {(test.service, test.name): test for test in tests if not test.item}
+    ordered: dict[int, TestResult] = {}
+    for test in tests:
+        if (item := items.get((test.service, test.item))) is not None:
+            ordered.setdefault(id(item), item)
+        ordered.setdefault(id(test), test)
+    return list(ordered.values())
 
 
 def named_by(patterns: Sequence[str]) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from rtl_agent.cli.answers import GradingJob
-from rtl_agent.cli.new_workspace import ensure_new, write_files, write_run
+from rtl_agent.cli.new_workspace import RUN, ensure_new, write_files, write_run
 from rtl_agent.grading import Grade, Submission, submit
 from rtl_agent.problems import Problem, as_record, parse_record
 from rtl_agent.problems.directories import read_tree
@@ -59,12 +59,18 @@ class Kept:
     changed: tuple[str, ...]  # files that are not as they were graded
 
 
-def keep(directory: Path, jobs: Sequence[GradingJob], grades: Sequence[Grade], timeout_seconds: float) -> None:
-    """One answer into the folder itself, several into a folder each, by the names that they have in the table."""
+def keep(directory: Path, jobs: Sequence[GradingJob], grades: Sequence[Grade], timeout_seconds: float) -> str:
+    """One answer into the folder itself, several into a folder each, by the names that they have in the table.
+
+    Returns a sentence on what to do with it.
+    """
     ensure_new(directory)
     names = [""] if len(jobs) == 1 else _names([job.label for job in jobs])
     for name, job, grade in zip(names, jobs, grades, strict=True):
         _keep(directory / name, job, grade, timeout_seconds)
+    if len(jobs) == 1:
+        return f"{directory / RUN} runs again what failed, in the sandbox and with the seed of this grade"
+    return f"{len(jobs)} answers are below {directory}; in each folder {RUN} runs again what failed"
 
 
 def _names(labels: Sequence[str]) -> list[str]:

@@ -10,6 +10,7 @@ import typer
 from rtl_agent.cli import console
 from rtl_agent.local_models import TOKENIZER, tokenizer_folder
 from rtl_agent.view import BundleError, Library, Viewer, write_bundle
+from rtl_agent.view.summaries import evaluation_settings
 
 MIB = 1 << 20
 
@@ -39,6 +40,11 @@ def view(
     if not any(root.exists() for root in roots):
         named = " and ".join(map(str, roots))
         console.say_error(f"there is no {named}: name a run directory, a folder of runs, or an evaluation's JSONL file")
+        raise typer.Exit(console.BAD_INPUT)
+    if where is not None and where.is_file() and not evaluation_settings(where):
+        console.say_error(
+            f"{where} is not the JSONL of an evaluation: name such a file, a run directory, or a folder of runs"
+        )
         raise typer.Exit(console.BAD_INPUT)
     library = Library(roots, decode)
     if bundle is not None:

@@ -21,6 +21,7 @@ from rtl_agent.sandbox import SandboxError, make_sandbox
 from rtl_agent.toolchain import ToolMissing, find_toolchain
 from rtl_agent.waves.simulate import WaveSimulator, simulating_services, unlike_grade
 
+_MOST_FILES, _MOST_FAILED = 40, 4  # that are named one by one
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
 
 Waves = Annotated[
@@ -49,7 +50,7 @@ class _Written:
     """Of one answer."""
 
     folder: Path
-    files: int = 0
+    files: list[str] = field(default_factory=list)  # each with what it shows
     said: list[str] = field(default_factory=list)
 
 
@@ -69,9 +70,14 @@ def write_waves(
     for (job, _), found in zip(pairs, written, strict=True):
         for sentence in found.said:
             console.say_warning(f"{job.label}: {sentence}")
-    count = sum(found.files for found in written)
+    count = sum(len(found.files) for found in written)
     noun = "simulation" if count == 1 else "simulations"
     console.err.print(f"waves of {count} {noun} below {escape(str(directory))}", soft_wrap=True)
+    if count <= _MOST_FILES:
+        for found in written:
+            for line in found.files:
+                inside = f"{found.folder.name}/" if found.folder != directory else ""
+                console.err.print(f"  {escape(inside + line)}", highlight=False, soft_wrap=True)
 
 
 async def _write_all(
@@ -108,16 +114,29 @@ async def _write(simulator: WaveSimulator, job: GradingJob, grade: Grade, folder
             folder.mkdir(parents=True, exist_ok=True)
             with (folder / where).open("xb") as stream:
                 stream.write(data)
-            written.files += 1
+            written.files.append(f"{where}: {_about(simulation)}")
             if b"$comment rtl-agent cut" in data[-200:]:
                 written.said.append(f"{where} was cut at its largest size")
 
-        before = written.files
+        before = len(written.files)
         tests = await simulator.simulate(job.problem, service, job.submission, grade.seed, keep)
         written.said += [f"not as in the grade: {sentence}" for sentence in unlike_grade(grade, service.name, tests)]
-        if written.files == before and not written.said:
+        if len(written.files) == before and not written.said:
             written.said.append(f"service {service.name} started no simulation, so it has no waves")
     return written
+
+
+def _about(simulation: DumpedSimulation) -> str:
+    """Which tests a file shows: the pytest item, and where to look for what failed."""
+    failed = [
+        f"{name.rpartition('.')[2]} fails" + (f" at {time:g} ns" if isinstance(time, int | float) else "")
+        for name, message in simulation.tests.items()
+        for time in [message.get("time_ns")]
+        if message.get("passed") is False
+    ]
+    left = len(failed) - _MOST_FAILED
+    named = ", ".join([*failed[:_MOST_FAILED], *([f"{left} more"] if left > 0 else [])])
+    return "; ".join(part for part in (simulation.item, named or "no test failed in it") if part)
 
 
 def _folders(directory: Path, labels: Sequence[str]) -> Iterator[Path]:

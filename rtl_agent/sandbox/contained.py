@@ -26,7 +26,7 @@ NAME = "container"
 HOME_VARIABLE, LEFT_OUT_VARIABLE = "RTL_AGENT_BOXES", "RTL_AGENT_BOX_LEAVES_OUT"
 HOME = Path("/var/lib/rtl-agent/boxes")
 LAUNCHER = Path("/usr/local/libexec/rtl-agent/launcher")  # a Python with the capabilities below, for one group
-START_SECONDS = 600.0  # the first box links the whole system; an overlay copies each file that is linked first
+START_SECONDS = 600.0  # the first box of a container copies its system, half a gigabyte
 LEAVE_SECONDS = 60.0
 FIRST_UID = 49000  # apart from those of the other sandboxes: what has one of these is ended with its box
 # Bit by bit in CapEff; who makes a box needs them, and gives them all up before anything runs in it.

@@ -159,7 +159,6 @@ class Loop:
         passes: list[Passes] = []
         waiting = 0
         steps: list[Any] = []
-        per_substep = -(-self.config.optim.batch_size // self.config.optim.num_substeps)
         seen = 0
         async with aclosing(self._batches(step)) as taught:
             async for group, batch in taught:
@@ -170,7 +169,7 @@ class Loop:
                     passes.append(await self.student.submit(batch, during))
                     batches.append(batch)
                     waiting += 1
-                if waiting and seen % per_substep == 0:
+                if waiting and seen % self._per_substep == 0:
                     self._committed = True
                     steps.append(await self.student.step(rate))
                     waiting = 0
@@ -234,11 +233,19 @@ class Loop:
                 "min_aligned"
             )
 
+    @property
+    def _per_substep(self) -> int:
+        return -(-self.config.optim.batch_size // self.config.optim.num_substeps)
+
     async def _batches(self, step: int) -> AsyncGenerator[tuple[Group | None, TrainingBatch | None], None]:
         """What the step's problems teach, in their order, with the group of rollouts that it came from."""
         if self.config.mode == "supervised":
-            for problem in self.tasks.batch(step):
-                yield None, reference_batch(self.tasks.builder(problem, 1))
+            problems = self.tasks.batch(step)
+            for start in range(0, len(problems), self._per_substep):  # one pass: the server computes them together
+                some = [self.tasks.builder(problem, 1) for problem in problems[start : start + self._per_substep]]
+                yield None, reference_batch(some)
+                for _ in some[1:]:
+                    yield None, None
             return
         self.ahead.start(step, self.weights)
         async with aclosing(self.ahead.groups(step)) as played:

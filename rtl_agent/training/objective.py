@@ -9,7 +9,7 @@ deviation and by length, which weigh easy problems and short answers more. Super
 are the reference solutions.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -267,8 +267,12 @@ def array(datum: tinker.Datum, name: str) -> Floats:
     return np.asarray(datum.loss_fn_inputs[name].to_numpy(), dtype=np.float32)
 
 
-def reference_batch(builder: ProblemGroupBuilder) -> TrainingBatch:
-    """Cross-entropy on the answer's tokens and on the one that ends the turn."""
+def reference_batch(builders: Sequence[ProblemGroupBuilder]) -> TrainingBatch:
+    """Cross-entropy on the answers' tokens and on those that end the turn."""
+    return TrainingBatch((), tuple(map(_reference_datum, builders)), (), ())
+
+
+def _reference_datum(builder: ProblemGroupBuilder) -> tinker.Datum:
     renderer = builder.renderer
     asked, reference = builder.prompt().tokens, reference_reply(builder.problem)
     if not reference:
@@ -279,14 +283,13 @@ def reference_batch(builder: ProblemGroupBuilder) -> TrainingBatch:
     tokens = [*asked, *said, _end_of_turn(renderer.get_stop_sequences())]
     weights = np.zeros(len(tokens) - 1, np.float32)
     weights[len(asked) - 1 :] = 1.0
-    datum = tinker.Datum(
+    return tinker.Datum(
         model_input=tinker.ModelInput.from_ints(tokens[:-1]),
         loss_fn_inputs={
             "target_tokens": tinker.TensorData.from_numpy(np.asarray(tokens[1:], np.int64)),
             "weights": tinker.TensorData.from_numpy(weights),
         },
     )
-    return TrainingBatch((), (datum,), (), ())
 
 
 def _end_of_turn(stops: list[str] | list[int]) -> int:

@@ -27,12 +27,12 @@ def commands(
     if source is not None and (episode.text or episode.files):
         found.append(_grade(file, row, episode, source, config))
         if failed := _failed_test(episode):
-            about = "only its first failed test, with what the tools print"
+            about = "Only its first failed test, with what the tools print"
             found.append(_grade(file, row, episode, source, config, about, ["-k", failed, "-v"]))
     if source is not None:
         found.append(_play(place, episode, source, config))
     if place.is_dir():
-        about = f"the run that this {row.kind} rollout belongs to"
+        about = f"The run that this {row.kind} rollout belongs to"
         found.append(_command(about, ["rtl-agent", "runs", "show", _path(place)]))
     return [one for one in found if one is not None]
 
@@ -43,7 +43,7 @@ def _grade(
     episode: Episode,
     source: str,
     config: Mapping[str, Any],
-    about: str = "grade this answer again: the same text gets the same seed, and so the same grade",
+    about: str = "Grade this answer again: the same text gets the same seed, and so the same grade",
     more: Sequence[str] = (),
 ) -> Command | None:
     """An answer is a text, which is read as it was then; an agent's files are graded as they are."""
@@ -72,10 +72,10 @@ def _failed_test(episode: Episode) -> str:
 def _play(place: Path, episode: Episode, source: str, config: Mapping[str, Any]) -> Command | None:
     words = ["rtl-agent", "play", episode.problem_id, f"--problems={source}"]
     if place.is_dir():
-        about = "ask the run's last checkpoint the same problem: another answer, unless the weights are the same"
+        about = "Ask the run's last checkpoint the same problem: another answer, unless the weights are the same"
         words += [f"--model={_path(place)}", "--checkpoint=last"]
     else:
-        about = "ask the model the same problem again, as the evaluation's first sample"
+        about = "Ask the model the same problem again, as the evaluation's first sample"
         words.append(f"--model={_text(config.get('model'))}")
         backend = _text(config.get("backend"))
         if backend.startswith("openai "):

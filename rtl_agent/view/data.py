@@ -17,7 +17,7 @@ from rtl_agent.view.problems import Shelf, sources_of_evaluation, sources_of_run
 from rtl_agent.view.rollout import Context
 from rtl_agent.view.rows import NotThere, Rows, Table, Told
 from rtl_agent.view.search import search
-from rtl_agent.view.summaries import Summaries, Summary, evaluation_settings
+from rtl_agent.view.summaries import Summaries, evaluation_settings
 from rtl_agent.view.texts import MOST_LETTERS, Room
 from rtl_agent.view.tokens import Decoder, Pieces
 from rtl_agent.view.waves import Asked
@@ -112,16 +112,16 @@ class Library:
         summaries, left_out = [], []
         for name, path in self.places().items():
             try:
-                told = self._summaries.of(name, path)
+                line = self._summaries.line(name, path)
             except (RunError, OSError) as error:
                 left_out.append(str(error))
                 continue
-            summaries.append({**told.line, **self._counted(path, told)})
+            summaries.append({**line, **self._counted(path, line)})
         return {"root": ", ".join(map(str, self.roots)), "runs": summaries, "left_out": Room().bounded(left_out)}
 
     def run(self, place: tuple[str, Path]) -> dict[str, Any]:
         told, table = self._summaries.of(*place), self._table(place)
-        return {**told.line, **told.more(), **self._counted(place[1], told), "generation": table.generation}
+        return {**told.line, **told.more(), **self._counted(place[1], told.line), "generation": table.generation}
 
     def opened(self, name: str) -> Context:
         """A run as it is now, whatever is written to it from here on."""
@@ -180,9 +180,9 @@ class Library:
         """Whether what is new in it can be read while somebody waits for the list."""
         return self._rows_of(path).unread() <= QUICK_BYTES
 
-    def _counted(self, path: Path, told: Summary) -> dict[str, Any]:
+    def _counted(self, path: Path, line: Mapping[str, Any]) -> dict[str, Any]:
         """Rollouts, if they are quickly counted; of an evaluation also how many passed: it has no curves."""
-        written = told.line["written"]
+        written = line["written"]
         if self._counted_at.get(path) != written and self._is_quick(path):
             self._counts[path] = len(self._rows_of(path).table().rows)
             self._counted_at[path] = written

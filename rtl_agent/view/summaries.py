@@ -21,7 +21,7 @@ HEADLINES = {
     "teacher_kl": ("teacher_kl",),
 }
 MOST_SETTINGS = 1 << 20  # bytes of the first line of an evaluation
-KEPT = 200  # summaries
+KEPT = 8  # whole summaries: one with its curves can have tens of megabytes
 
 
 @dataclass(frozen=True)
@@ -60,20 +60,31 @@ class Summaries:
     def __init__(self) -> None:
         self._lock = Lock()
         self._known: dict[tuple[str, Path], tuple[object, Summary]] = {}
+        self._lines: dict[tuple[str, Path], tuple[object, Mapping[str, Any]]] = {}  # of every run, or each is read anew
 
     def of(self, name: str, path: Path) -> Summary:
         """RunError or OSError where there is nothing that can be read."""
-        files = tuple(_state(path / file) for file in ("", CONFIG, METRICS, STARTS, CHECKPOINTS))
-        state = (files, path.is_dir() and is_locked(path))
+        return self._of(name, path, _state_of(path))
+
+    def line(self, name: str, path: Path) -> Mapping[str, Any]:
+        """Of the list; raises as `of` does."""
+        state = _state_of(path)
         with self._lock:
-            known = self._known.get((name, path))
-        if known is not None and known[0] == state:
-            return known[1]
+            known = self._lines.get((name, path))
+        return known[1] if known is not None and known[0] == state else self._of(name, path, state).line
+
+    def _of(self, name: str, path: Path, state: object) -> Summary:
+        with self._lock:
+            known = self._known.pop((name, path), None)
+            if known is not None and known[0] == state:
+                self._known[name, path] = known  # the last one asked for is the last to be forgotten
+                return known[1]
         summary = _of_run(name, path) if path.is_dir() else _of_evaluation(name, path)
         with self._lock:
-            while len(self._known) >= KEPT:
-                del self._known[next(iter(self._known))]
             self._known[name, path] = state, summary
+            self._lines[name, path] = state, summary.line
+            while len(self._known) > KEPT:
+                del self._known[next(iter(self._known))]
         return summary
 
 
@@ -134,6 +145,12 @@ def evaluation_settings(path: Path) -> dict[str, Any]:
         return {}
     settings = first.get("settings") if isinstance(first, dict) else None
     return settings if isinstance(settings, dict) else {}
+
+
+def _state_of(path: Path) -> object:
+    """Another one when a file that a summary is made of has changed, or when a run has begun or ended."""
+    files = tuple(_state(path / file) for file in ("", CONFIG, METRICS, STARTS, CHECKPOINTS))
+    return files, path.is_dir() and is_locked(path)
 
 
 def _state(path: Path) -> tuple[int, int, int] | None:

@@ -37,16 +37,17 @@ class Trace:
     vcd: Vcd
     top: str
     ports: dict[str, Signal]
-    values: dict[str, list[tuple[int, str]]] = field(default_factory=dict)  # port -> changes
+    values: dict[str, list[tuple[int, str]]] = field(default_factory=dict)  # port -> changes, as short as in the file
     end: int = 0
 
     def direction(self, name: str) -> str:
         return self.vcd.ports.get(name, "inner")
 
     def at(self, name: str, time: int) -> str:
+        """As short as in the file: a million values of a port of 65,536 bits would not fit into memory."""
         found = self.values[name]
         index = bisect_right(found, time, key=lambda change: change[0]) - 1
-        return found[index][1] if index >= 0 else "x" * self.ports[name].width
+        return found[index][1] if index >= 0 else "x"
 
 
 def read_windows(
@@ -104,7 +105,7 @@ def _trace(path: Path) -> Trace:
         for time, identifier, value in changes(vcd, names.keys()):
             trace.end = time
             for name in names.get(identifier, ()):
-                _append(trace.values[name], time, _widened(value, ports[name]))
+                _append(trace.values[name], time, value)
                 left -= 1
             if left <= 0:
                 vcd.note("the ports change too often: not compared to the end")
@@ -120,11 +121,9 @@ def _append(found: list[tuple[int, str]], time: int, value: str) -> None:
         found.append((time, value))
 
 
-def _widened(bits: str, signal: Signal) -> str:
+def _widened(bits: str, width: int) -> str:
     """VCD leaves leading zeros out, and repeats an x or z."""
-    if signal.real or len(bits) >= signal.width:
-        return bits
-    return bits.rjust(signal.width, bits[0] if bits[0] in "xz" else "0")
+    return bits.rjust(width, bits[0] if bits[0] in "xz" else "0")
 
 
 def _first_difference(own: Trace, other: Trace, shift: int, began: int, end: int) -> tuple[int | None, list[str]]:
@@ -171,7 +170,8 @@ def _difference(mine: str, its: str) -> str:
     """ "value", "open" where only the candidate has no value, "" """
     if mine == its:
         return ""
-    pairs = [(a, b) for a, b in zip(mine, its, strict=False) if a != b and b in "01"]
+    width = max(len(mine), len(its))
+    pairs = [(a, b) for a, b in zip(_widened(mine, width), _widened(its, width), strict=True) if a != b and b in "01"]
     if any(a in "01" for a, _ in pairs):
         return "value"
     return "open" if pairs else ""

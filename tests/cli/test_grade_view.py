@@ -28,3 +28,19 @@ def test_a_quoted_design_cannot_steer_the_terminal(
     assert not [mark for mark in ("\x1b[2J", "\x1b]0", "\x07", "\u202e") if mark in shown]
     assert shown.count("\\x1b[2J") >= 7
     assert "[/nonsense]" in shown
+
+
+def test_an_item_stands_above_the_tests_that_it_ran(capsys: pytest.CaptureFixture[str]) -> None:
+    """It ends, and is reported, after them; each service has its own item of a name."""
+    ran = [
+        TestResult(name, passed, time_ns=time, service=service, item=item)
+        for service in ("a", "b")
+        for name, passed, time, item in (
+            ("m.first", True, 10.0, "run.py::t"),
+            ("m.second", False, 20.0, "run.py::t"),
+            ("run.py::t", False, None, ""),
+        )
+    ]
+    print_grade(Grade("p", Outcome.FAILED, tests=(TestResult("lint", True), *ran)))
+    lines = [line.split()[1] for line in capsys.readouterr().out.splitlines() if line.startswith(("pass", "FAIL"))]
+    assert lines == ["lint", *2 * ["run.py::t", "first", "second"]]

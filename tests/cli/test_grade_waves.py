@@ -31,6 +31,10 @@ def test_every_simulation_of_every_answer_has_its_waves(tmp_path: Path) -> None:
     assert all(file.read_bytes().startswith(b"$timescale 1ns $end\n") for file in files)
     said = " ".join(done.stderr.split())
     assert "waves of 3 simulations below" in said
+    (name, when) = next(
+        (test["name"], test["time_ns"]) for test in failed["tests"] if test["item"] and not test["passed"]
+    )
+    assert f"{name.rpartition('.')[2]} fails at {when:g} ns" in said, "and which test failed in which file"
     assert "nothing was simulated (invalid), so there are no waves" in said
     assert "not as in the grade" not in said
 

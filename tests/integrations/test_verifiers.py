@@ -15,6 +15,7 @@ from tests.integrations.environments import ROOT, environment
 pytestmark = pytest.mark.slow
 EXAMPLE = ROOT / "examples" / "integrations" / "verifiers_eval.toml"
 KEY = "RTL_AGENT_SERVE_KEY"
+SECONDS = 3600  # half a minute each on an idle machine; a busy one must not fail them
 ARBITER = "rtl_fixed_priority_arbiter_0002"
 
 
@@ -32,6 +33,7 @@ def evaluated(
         cwd=folder,
         env={KEY: key, "RTL_AGENT_GRADE_KEY": "k" * 32},
         exit_code=exit_code,
+        seconds=SECONDS,
     )
     lines = (folder / "run" / "traces.jsonl").read_text().splitlines()
     return [trace for line in lines for trace in json.loads(line)["traces"]]
@@ -131,6 +133,7 @@ def test_validate_passes_references_and_fails_what_is_untouched(tmp_path: Path) 
             "subprocess",
         ),
         cwd=tmp_path,
+        seconds=SECONDS,
     )
     rows = [json.loads(line) for line in (tmp_path / "run" / "results.jsonl").read_text().splitlines()]
     assert [row["reason"] for row in rows] == ["valid", "valid"]

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,7 +28,7 @@ from rtl_agent.sandbox import (
     run_check,
     sandbox_warning,
 )
-from rtl_agent.sandbox._inside import chroot
+from rtl_agent.sandbox._inside import chroot, tree
 from rtl_agent.sandbox._inside.room import Room
 from rtl_agent.sandbox._inside.tree import empty
 from rtl_agent.sandbox.contained import (
@@ -310,6 +311,31 @@ async def test_a_link_in_a_place_does_not_lead_a_later_box_out(home: Path, tmp_p
         assert uids(box.init_pid)[1] == uid
         assert (await box.run(["ls", "-A", "/code", "/code/way/inner"])).ok
     assert (outside / "inner" / "file").read_text() == "kept"
+
+
+def test_what_cannot_be_linked_is_copied_once_for_all_boxes(tmp_path: Path) -> None:
+    home = tmp_path / "boxes"
+    home.mkdir()
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as elsewhere:
+        source = Path(elsewhere)
+        (source / "inner").mkdir()
+        (source / "inner" / "file").write_text("given")
+        (source / "left out").touch()
+
+        def origin(looked: str) -> Path:
+            part = (b"/opt/given", os.fsencode(source), looked)
+            return Path(os.fsdecode(tree.origin(os.fsencode(home), part, [os.fsencode(source / "left out")])))
+
+        copy = origin("first")
+        assert [path.name for path in sorted(copy.rglob("*"))] == ["inner", "file"]
+        (source / "inner" / "file").write_text("other")
+        assert origin("first") == copy
+        assert (copy / "inner" / "file").read_text() == "given"
+        assert (origin("second") / "inner" / "file").read_text() == "other"
+    (tmp_path / "near").mkdir()
+    assert tree.origin(os.fsencode(home), (b"/x", os.fsencode(tmp_path / "near"), ""), []) == os.fsencode(
+        tmp_path / "near"
+    )
 
 
 def test_containers_beside_each_other_begin_with_other_uids() -> None:

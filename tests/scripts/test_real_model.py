@@ -132,10 +132,11 @@ def test_a_stopped_job_ends_in_order(jobs: ModuleType, monkeypatch: pytest.Monke
 
 def test_the_curve_has_what_each_step_cost(jobs: ModuleType, tmp_path: Path) -> None:
     line = {"env/all/reward/total": 0.3, "teacher_kl": 0.1, "time/total": 4.0, "time/cpu": 6.0}
-    (tmp_path / "metrics.jsonl").write_text(json.dumps({**line, "env/all/total_episodes": 8.0}) + "\n")
+    line |= {"env/all/total_episodes": 8.0, "cost/tokens_trained_on": 900.0, "loss/imitation": 70.0}
+    (tmp_path / "metrics.jsonl").write_text(json.dumps(line) + "\n")
     assert jobs.curve(tmp_path)["curve"] == [
         {"step": 1, "reward": 0.3, "passed": None, "teacher_kl": 0.1, "seconds": 4.0, "cpu": 6.0, "answers": 8.0}
-        | {"tokens": 0}
+        | {"tokens": 0, "trained": 900.0, "loss": 70.0}
     ]
 
 
@@ -144,7 +145,7 @@ def test_the_page_has_what_was_measured_and_says_what_was_not(jobs: ModuleType, 
     keep(jobs, "before-new", evaluation(1, 32))
     keep(jobs, "self-trained", evaluation(36, 72))
     point = {"step": 1, "reward": 0.3, "passed": 0.0, "teacher_kl": 0.1, "seconds": 3600, "cpu": 7200}
-    keep(jobs, "train-self", {"curve": [{**point, "answers": 8, "tokens": 1500}]})
+    keep(jobs, "train-self", {"curve": [{**point, "answers": 8, "tokens": 1500, "trained": 4000}]})
     assert page.main() == 0
     text = page.PAGE.read_text()
     assert "\nold\n" not in text
@@ -152,7 +153,7 @@ def test_the_page_has_what_was_measured_and_says_what_was_not(jobs: ModuleType, 
     assert "| 72 | 5.6 % (25 to 50) | 50.0 % (25 to 50) |" in text
     assert "| 32 | 3.1 % (25 to 50) | - |" in text
     assert "| gray | trained | 4 of 72 | 36 of 72 |" in text
-    assert "| self: itself, told the reference | 1 | 8 | 1,500 | 2.00 | 1.00 |" in text
+    assert "| self: itself, told the reference | 1 | 8 | 1,500 | 4,000 | 2.00 | 1.00 |" in text
     assert "Not yet evaluated on both sides." in text
     assert (jobs.RESULTS / "curves.png").stat().st_size > 1000
 

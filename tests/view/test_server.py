@@ -2,17 +2,20 @@
 
 import http.client
 import json
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from rtl_agent.cli.main import app
+from rtl_agent.runs import RunRecord, read_run
 from rtl_agent.runs.directory import rollout_path
-from rtl_agent.view import Library, Viewer
+from rtl_agent.view import Library, Viewer, summaries
 from rtl_agent.view.data import MOST_LETTERS
 from tests.report.example_run import write_run
+from tests.threads import serving_in_a_thread
 
 HOSTILE = "<script>alert(1)</script>\x00\x1b[31m\ud800"
 
@@ -21,12 +24,8 @@ HOSTILE = "<script>alert(1)</script>\x00\x1b[31m\ud800"
 def viewer(tmp_path: Path) -> Iterator[Viewer]:
     write_run(tmp_path / "runs" / "one", steps=3)
     server = Viewer(Library([tmp_path / "runs"]))
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield server
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with serving_in_a_thread(server):
+        yield server
 
 
 def ask(viewer: Viewer, path: str, method: str = "GET", **headers: str) -> tuple[int, dict[str, str], bytes]:
@@ -52,6 +51,7 @@ def test_the_page_and_its_files_come_with_a_strict_policy(viewer: Viewer) -> Non
         assert "script-src 'self'" in headers["Content-Security-Policy"]
         assert "unsafe" not in headers["Content-Security-Policy"]
         assert headers["X-Content-Type-Options"] == "nosniff"
+        assert headers["Referrer-Policy"] == "no-referrer", "an address with a token goes to nobody"
 
 
 def test_a_run_its_table_and_each_of_its_rollouts(viewer: Viewer) -> None:
@@ -91,6 +91,37 @@ def test_a_step_that_was_just_written_is_there_at_the_next_look(viewer: Viewer, 
     with path.open("a") as file:
         file.write(line[40:] + "\n")
     assert data(viewer, "runs/one/index")["count"] == before["count"] + 2
+
+
+def test_a_file_that_is_no_evaluation_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "notes.jsonl").write_text('{"problem_id": "p"}\n')
+    done = CliRunner().invoke(app, ["view", str(tmp_path / "notes.jsonl")])
+    assert done.exit_code == 2
+    assert "is not the JSONL of an evaluation" in done.stderr
+
+
+def test_of_many_runs_each_is_read_once_until_it_changes(
+    viewer: Viewer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page asks for the list every few seconds, and a run's curves are too large to keep them of all."""
+    monkeypatch.setattr(summaries, "KEPT", 2)
+    many = [write_run(tmp_path / "runs" / f"run-{number}", steps=1) for number in range(6)]
+    read: list[str] = []
+
+    def counted(path: Path) -> RunRecord:
+        read.append(path.name)
+        return read_run(path)
+
+    monkeypatch.setattr(summaries, "read_run", counted)
+    for _ in range(3):
+        assert len(data(viewer, "runs")["runs"]) == 7
+    assert sorted(read) == sorted(["one", *(path.name for path in many)])
+    with (many[0] / "metrics.jsonl").open("a") as file:
+        file.write('{"step": 1, "env/all/pass_rate": 0.5}\n')
+    rates = {one["id"]: one["headline"]["pass_rate"] for one in data(viewer, "runs")["runs"]}
+    assert (len(read), read[-1]) == (8, "run-0")
+    assert data(viewer, "runs/run-0")["steps"] == 2
+    assert rates["run-1"] == data(viewer, "runs/run-1")["headline"]["pass_rate"]
 
 
 def test_what_a_resumed_run_dropped_is_gone(viewer: Viewer, tmp_path: Path) -> None:
@@ -166,9 +197,7 @@ def test_another_name_or_another_sites_page_is_refused(viewer: Viewer) -> None:
 
 def test_an_address_that_others_reach_asks_for_the_token(tmp_path: Path) -> None:
     write_run(tmp_path / "one", steps=1)
-    with Viewer(Library([tmp_path]), "0.0.0.0") as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
+    with Viewer(Library([tmp_path]), "0.0.0.0") as server, serving_in_a_thread(server):
         assert server.token in server.url
         assert ask(server, "/api/runs")[0] == 401
         assert ask(server, "/api/runs?token=guess")[0] == 401
@@ -177,5 +206,3 @@ def test_an_address_that_others_reach_asks_for_the_token(tmp_path: Path) -> None
         cookie = headers["Set-Cookie"].partition(";")[0]
         assert ask(server, "/api/runs", Cookie=cookie)[0] == 200
         assert ask(server, "/api/runs", Cookie=cookie, Origin="http://evil.example")[0] == 403
-        server.shutdown()
-        thread.join()

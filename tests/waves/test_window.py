@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from rtl_agent.waves import window
+from rtl_agent.waves.reader import read_in_child
+from rtl_agent.waves.vcd import MOST_BITS
 from rtl_agent.waves.window import Failure, read_windows
 
 PERIOD = 10
@@ -127,6 +129,18 @@ def test_a_window_has_a_bound_on_its_changes(tmp_path: Path, monkeypatch: pytest
     waves = read_windows(write(tmp_path / "a.vcd", counting(100)), Failure(500.0, None))["candidate"]
     assert [one["name"] for one in waves["signals"]] == []  # the clock alone has more
     assert waves["truncated"]
+
+
+def test_a_port_of_many_thousand_bits_takes_no_more_memory_than_its_file(tmp_path: Path) -> None:
+    """A file writes a small value of a wide signal in a few letters; 100,000 of 65,536 bits each would be 6 GB."""
+    wide = tmp_path / "wide.vcd"
+    head = "$timescale 1ns $end\n$comment rtl-agent port output q $end\n$scope module top $end\n"
+    changing = "".join(f"#{at}\nb{at % 2} !\n" for at in range(100_000))
+    wide.write_text(f"{head}$var wire {MOST_BITS} ! q $end\n$upscope $end\n$enddefinitions $end\n{changing}")
+    other = tmp_path / "other.vcd"
+    other.write_text(wide.read_text().replace("#90000\nb0 !", "#90000\nb100 !"))
+    found = read_in_child(wide, Failure(90_005.0, None), other)["candidate"]
+    assert (found["differs_at"], found["failing_signal"]) == (90_000, "top.q")
 
 
 def test_a_jump_to_the_end_of_time_is_no_fault(tmp_path: Path) -> None:

@@ -60,6 +60,9 @@ function summary(title: string, curves: Curve[]): string {
   return `${title}. ${parts.join("; ")}`;
 }
 
+/** As wide as the longest number beside the chart. */
+const roomFor = (_: uPlot, values: string[] | null): number => Math.max(46, 16 + 7 * Math.max(0, ...(values ?? []).map((value) => value.length)));
+
 function build(target: HTMLElement, curves: Curve[], height: number, share: boolean): uPlot {
   const steps = [...new Set(curves.flatMap((curve) => curve.points.map(([step]) => step)))].sort((a, b) => a - b);
   const data: Num[][] = [steps];
@@ -89,7 +92,7 @@ function build(target: HTMLElement, curves: Curve[], height: number, share: bool
   return new uPlot(
     {
       width: target.clientWidth, height, series, bands, title: "",
-      axes: [whole, { ...axis, size: 46, values: (_, splits) => splits.map((split) => String(Number(split.toPrecision(4)))) }],
+      axes: [whole, { ...axis, size: roomFor, values: (_, splits) => splits.map((split) => String(Number(split.toPrecision(4)))) }],
       scales: { x: { time: false }, y: share ? { range: [0, 1] } : { range: { min: { pad: 0.1, soft: 0, mode: 2 }, max: { pad: 0.1, soft: 0.01, mode: 2 } } } }, legend: { show: false }, cursor: { drag: { x: true, y: false } },
       hooks: { setCursor: [(plot) => describe(target, plot, curves, measured)] },
     },
@@ -143,6 +146,9 @@ export function Legend({ curves }: { curves: Curve[] }) {
 }
 
 const FIRST = [/^(test|eval)\/env\/all\/pass_rate/, /^env\/all\/pass_rate/, /^(test|eval|new|exam)\/.*pass|held/, /pass_rate/, /reward\/total$|^reward$|reward/, /teacher_kl$/, /kl/, /^eval/, /loss/, /entropy|length|tokens/];
+
+/** Whether a metric is a share of a whole, whose chart goes from 0 to 1. */
+export const isShare = (metric: string): boolean => /(^|[/_])(pass_rate|tests_passed|format_valid|syntax_valid|no_signal)(\/mean)?$/.test(metric) && !metric.includes("/reward/");
 
 /** Pass rate, reward, KL and held-out first, then by name. */
 export function ordered(metrics: string[]): string[] {

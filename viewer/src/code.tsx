@@ -42,7 +42,7 @@ interface CodeProps {
 
 export function Code({ text, label, diagnostics = [], marked, most = 520 }: CodeProps) {
   const [whole, setWhole] = useState<Set<number>>(new Set());
-  const lines = useMemo(() => text.replaceAll("\r\n", "\n").split("\n"), [text]);
+  const lines = useMemo(() => text.replaceAll("\r\n", "\n").replace(/\n$/, "").split("\n"), [text]);
   const starts = useMemo(() => (text.length < COLOURED ? commentStarts(lines) : null), [lines]);
   const shown = useMemo(() => entries(lines, diagnostics, whole), [lines, diagnostics, whole]);
   const firstError = shown.findIndex((entry) => "diagnostic" in entry && entry.diagnostic.severity === "error");
@@ -65,7 +65,7 @@ export function Code({ text, label, diagnostics = [], marked, most = 520 }: Code
   return <VirtualList class="code" label={label} count={shown.length} rowHeight={LINE} most={most} reveal={firstError > 15 ? firstError : null} render={render} />;
 }
 
-export function CodeFiles({ files, diagnostics = [], label, marked, most }: { files: Files; diagnostics?: Diagnostic[]; label: string; marked?: (path: string) => Set<number>; most?: number }) {
+export function CodeFiles({ files, diagnostics = [], label, note, marked, most }: { files: Files; diagnostics?: Diagnostic[]; label: string; note?: string; marked?: (path: string) => Set<number>; most?: number }) {
   const shown = useMemo(() => designs(files), [files]);
   const paths = Object.keys(shown);
   const elsewhere = diagnostics.filter((one) => !paths.some((path) => isAbout(path, one, shown)));
@@ -77,7 +77,7 @@ export function CodeFiles({ files, diagnostics = [], label, marked, most }: { fi
         const own = diagnostics.filter((one) => isAbout(path, one, shown));
         return (
           <div class="file" key={path}>
-            <p class="file-name"><code>{brief(path, 120)}</code> <span class="soft">{plural(text.length, "character")}{own.length > 0 && `, ${plural(own.length, "diagnostic")}`}</span> <Copy text={text} what={brief(path, 60)} /></p>
+            <p class="file-name"><code>{brief(path, 120)}</code> <span class="soft">{note ?? plural(text.length, "character")}{own.length > 0 && `, ${plural(own.length, "diagnostic")}`}</span> <Copy text={text} what={brief(path, 60)} /></p>
             <Code text={text} label={`${label}: ${brief(path, 80)}`} diagnostics={own} marked={marked?.(path)} most={most} />
           </div>
         );

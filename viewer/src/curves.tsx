@@ -1,6 +1,6 @@
 // The curves of one run: what is asked first as four charts, and every metric by its name.
 import { useMemo, useState } from "preact/hooks";
-import { Chart, type Curve, ordered, SmoothingNote } from "./chart";
+import { Chart, type Curve, isShare, ordered, SmoothingNote } from "./chart";
 import { route, set } from "./route";
 import { brief, plural } from "./text";
 import type { Num, Run } from "./types";
@@ -63,19 +63,18 @@ export function Curves({ run }: { run: Run }) {
   const each = useMemo(() => (all ? matching.slice(0, most).map((metric) => single(metric, run.series[metric])) : []), [all, matching, most, run.series]);
   if (metrics.length === 0) return null;
   return (
-    <Section title="Curves">
+    <Section title="Curves" tools={<button type="button" aria-expanded={all} onClick={() => set({ curves: all ? null : "all", metrics: null })}>{all ? "Only the main curves" : `All ${plural(metrics.length, "metric")}`}</button>}>
       <div class="charts">{first.map(({ title, share, curves }) => <Chart key={title} title={brief(title, 80)} curves={curves} share={share} height={150} legend />)}</div>
       <SmoothingNote curves={first.flatMap(({ curves }) => curves)} />
-      <div class="bar">
-        <button type="button" aria-expanded={all} onClick={() => set({ curves: all ? null : "all", metrics: null })}>{all ? "Only these" : `All ${plural(metrics.length, "metric")}`}</button>
-        {all && (
+      {all && (
+        <div class="bar">
           <label class="choice grow">
             <span class="unseen">Search metrics</span>
             <input type="search" placeholder="Search metrics" value={query.get("metrics") ?? ""} onInput={(event) => set({ metrics: event.currentTarget.value }, true)} />
           </label>
-        )}
-      </div>
-      {all && <div class="charts">{each.map(({ title, curves }) => <Chart key={title} title={brief(title, 80)} curves={curves} height={130} />)}</div>}
+        </div>
+      )}
+      {all && <div class="charts">{each.map(({ title, curves, share }) => <Chart key={title} title={brief(title, 80)} curves={curves} share={share} height={130} />)}</div>}
       {all && matching.length === 0 && <p class="soft">No metric has this in its name.</p>}
       {all && matching.length > most && <button type="button" onClick={() => setMost(most + AT_ONCE)}>Show more ({plural(matching.length - most, "metric")})</button>}
     </Section>
@@ -83,5 +82,5 @@ export function Curves({ run }: { run: Run }) {
 }
 
 function single(metric: string, points: [number, Num][] | undefined): Drawn {
-  return { title: metric, share: false, curves: [{ label: metric, colour: 0, points: points ?? [] }] };
+  return { title: metric, share: isShare(metric), curves: [{ label: metric, colour: 0, points: points ?? [] }] };
 }

@@ -24,10 +24,10 @@ export function Filters({ rows, note }: { rows: Rows; note: string }) {
           options={[{ value: "", label: `${label}: all` }, ...(values.get(key) ?? []).map(([value, count]) => ({ value, label: `${value} (${count})` }))]}
         />
       ))}
-      <Choice
+      {rows.trained && <Choice
         label="Signal of the group" hideLabel value={query.get("signal") ?? ""} onChange={(value) => set({ signal: value })}
         options={[{ value: "", label: "Signal: all" }, { value: "none", label: "no signal (all rewards equal)" }, { value: "some", label: "with signal" }]}
-      />
+      />}
       {query.get("problem") && <button type="button" onClick={() => set({ problem: null })}>Problem: {query.get("problem")} ✕</button>}
       {active.length > 0 && <button type="button" onClick={() => set(Object.fromEntries(active.map((key) => [key, null])))}>Clear</button>}
       <span class="soft small" role="status">{note}</span>

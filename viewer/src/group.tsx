@@ -3,7 +3,7 @@ import { useMemo } from "preact/hooks";
 import { DiffFiles } from "./diff";
 import { useData } from "./data";
 import { filters, groupLink, rolloutLink, route, runLink, set } from "./route";
-import type { Rows } from "./rows";
+import { type Rows, TRAINING } from "./rows";
 import { useFiltered, useRun } from "./run";
 import { brief, number, plural } from "./text";
 import type { Group } from "./types";
@@ -46,8 +46,8 @@ function Steps({ run, rows, group }: { run: string; rows: Rows | null; group: nu
       <Step to={to(beside?.previous)} name="previous" spoken="previous group">←</Step>
       <span class="soft place">{beside && beside.at >= 0 ? `${number(beside.at + 1)} of ${number(beside.count)}` : "–"}</span>
       <Step to={to(beside?.next)} name="next" spoken="next group">→</Step>
-      <Step to={to(beside?.earlier)} name="earlier">[ earlier step</Step>
-      <Step to={to(beside?.later)} name="later">later step ]</Step>
+      <Step to={to(beside?.earlier)} name="earlier" spoken="earlier step">[ <span class="word">earlier step</span></Step>
+      <Step to={to(beside?.later)} name="later" spoken="later step"><span class="word">later step</span> ]</Step>
     </nav>
   );
 }
@@ -67,7 +67,7 @@ export function GroupScreen({ run, number: id }: { run: string; number: number }
   const [a, b] = [place("a", worst), place("b", best)];
   const name = (at: number): string => `#${at} ${group.outcomes[at] ?? ""}, reward ${number(group.rewards[at], 2)}`;
   const options = group.rows.map((row, at) => ({ value: String(row), label: name(at) }));
-  const flat = group.rewards.length > 1 && group.rewards.every((reward) => reward === group.rewards[0]);
+  const flat = cell?.kind === TRAINING && group.rewards.length > 1 && group.rewards.every((reward) => reward === group.rewards[0]);
   return (
     <>
       <Steps run={run} rows={rows} group={id} />

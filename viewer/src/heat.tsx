@@ -79,7 +79,13 @@ export function Heat({ tokens }: { tokens: Tokens }) {
     const place = (event.target as HTMLElement).dataset["at"];
     return place === undefined ? null : Number(place);
   };
-  const hover = (event: Event): void => setAt(under(event) ?? at);
+  const [tip, setTip] = useState<Tip | null>(null);
+  const hover = (event: PointerEvent): void => {
+    const place = under(event);
+    if (place !== null) setAt(place);
+    setTip(place === null || event.pointerType === "touch" ? null : tipAt(place, event.target as HTMLElement));
+  };
+  const leave = (): void => setTip(null);
   const pick = (event: Event): void => {
     const place = under(event);
     if (place !== null) go(place);
@@ -101,8 +107,9 @@ export function Heat({ tokens }: { tokens: Tokens }) {
       </div>
       {metric && <p class="soft small about">{metric.about}</p>}
       <div class="heat-columns">
-        <div ref={box} class="heat-text" tabIndex={0} role="application" aria-label="Tokens. Left and right move from token to token." onPointerOver={hover} onClick={pick} onKeyDown={keys}>{spans}</div>
-        <aside class="token-detail" aria-label="Token">
+        <div ref={box} class="heat-text" tabIndex={0} role="application" aria-label="Tokens. Left and right move from token to token." onPointerOver={hover} onPointerLeave={leave} onScroll={leave} onClick={pick} onKeyDown={keys}>{spans}</div>
+        {tip && metric && <Tooltip tip={tip} tokens={tokens} metric={metric} />}
+        <aside class={`token-detail${at === null ? " idle" : ""}`} aria-label="Token">
           <Detail tokens={tokens} at={at} />
           {metric && <Largest tokens={tokens} metric={metric} go={go} />}
         </aside>
@@ -111,6 +118,37 @@ export function Heat({ tokens }: { tokens: Tokens }) {
     </div>
   );
 }
+
+interface Tip {
+  at: number;
+  left: number;
+  top: number;
+  above: boolean;
+}
+
+const TIP_WIDTH = 250;
+const TIP_HEIGHT = 150;
+
+/** Below the first line of the token; above it where there is no room, and never beyond the right edge. */
+function tipAt(at: number, token: HTMLElement): Tip {
+  const box = token.getClientRects()[0] ?? token.getBoundingClientRect();
+  const above = box.bottom + TIP_HEIGHT > innerHeight;
+  return { at, left: Math.max(4, Math.min(box.left, innerWidth - TIP_WIDTH - 12)), top: above ? box.top - 6 : box.bottom + 6, above };
+}
+
+/** What the eye wants to know of the token under the pointer; the panel beside has all of it, for every reader. */
+function Tooltip({ tip, tokens, metric }: { tip: Tip; tokens: Tokens; metric: Metric }) {
+  const likeliest = tokens.top?.[tip.at] ?? [];
+  return (
+    <div class={`tip${tip.above ? " above" : ""}`} aria-hidden="true" style={{ left: `${tip.left}px`, top: `${tip.top}px`, width: `${TIP_WIDTH}px` }}>
+      <p><span class="soft">{metric.label}</span> <strong>{short(metric.values[tip.at])}</strong></p>
+      {likeliest.length > 0 && <p class="soft">Teacher's likeliest</p>}
+      {likeliest.slice(0, 3).map(([piece, logprob], place) => <p key={place}><code>{JSON.stringify(visible(piece.slice(0, 24)))}</code> <span>{chance(logprob)}</span></p>)}
+    </div>
+  );
+}
+
+const chance = (logprob: number): string => `${(100 * Math.exp(logprob)).toFixed(1)}%`;
 
 /** A teacher with other tokens judges some of the student's together: only their sum is its own word. */
 function Chunk({ tokens, at }: { tokens: Tokens; at: number }) {
@@ -138,7 +176,7 @@ function Detail({ tokens, at }: { tokens: Tokens; at: number | null }) {
       {likeliest && likeliest.length > 0 && (
         <table>
           <thead><tr><th>Teacher's likeliest</th><th class="number">p</th></tr></thead>
-          <tbody>{likeliest.slice(0, 12).map(([piece, logprob], place) => <tr key={place}><td><code>{JSON.stringify(visible(piece.slice(0, 60)))}</code></td><td class="number">{(100 * Math.exp(logprob)).toFixed(1)}%</td></tr>)}</tbody>
+          <tbody>{likeliest.slice(0, 12).map(([piece, logprob], place) => <tr key={place}><td><code>{JSON.stringify(visible(piece.slice(0, 60)))}</code></td><td class="number">{chance(logprob)}</td></tr>)}</tbody>
         </table>
       )}
     </div>

@@ -9,6 +9,7 @@ export interface Lane {
   tag: string;
   signal: Signal;
   failing: boolean;
+  outside: boolean; // of another root than the design
   differs: [number, number][];
 }
 
@@ -81,14 +82,14 @@ export function Lanes({ lanes, from, to, width, radix, unit, fail, differsAt }: 
   return (
     <svg class="waves" width={width} height={tall} viewBox={`0 0 ${width} ${tall}`} role="img" aria-label={`${lanes.length} signals from ${timeIn(unit, from)} to ${timeIn(unit, to)}`}>
       {ticks(from / unit.ticks, to / unit.ticks, width).map((one) => one * unit.ticks).map((time) => <g key={time}><line class="grid" x1={x(time)} x2={x(time)} y1={HEAD} y2={tall} /><text class="tick" x={x(time) + 2} y={14}>{timeIn(unit, time)}</text></g>)}
+      {within(differsAt) && <g class="differs-at"><line x1={x(differsAt)} x2={x(differsAt)} y1={HEAD - 4} y2={tall} /><title>first difference to the reference</title></g>}
+      {within(fail) && <g class="fail-at"><line x1={x(fail)} x2={x(fail)} y1={HEAD - 4} y2={tall} /><title>the test failed here</title></g>}
       {lanes.map((lane, at) => (
         <g key={lane.key} transform={`translate(0 ${HEAD + at * LANE})`} class={lane.tag === "reference" ? "reference" : lane.failing ? "failing" : ""}>
           {lane.differs.filter(([start, end]) => end > from && start < to).slice(0, 500).map(([start, end]) => <rect key={start} class="differing" x={Math.max(0, x(start))} y={2} width={Math.max(1.5, Math.min(width, x(end)) - Math.max(0, x(start)))} height={LANE - 4} />)}
           {lane.signal.width === 1 ? <Bit lane={lane} x={x} from={from} to={to} least={least} /> : <Bus lane={lane} x={x} from={from} to={to} least={least} radix={radix} />}
         </g>
       ))}
-      {within(differsAt) && <g class="differs-at"><line x1={x(differsAt)} x2={x(differsAt)} y1={HEAD - 4} y2={tall} /><title>first difference to the reference</title></g>}
-      {within(fail) && <g class="fail-at"><line x1={x(fail)} x2={x(fail)} y1={HEAD - 4} y2={tall} /><title>the test failed here</title></g>}
     </svg>
   );
 }

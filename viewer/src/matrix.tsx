@@ -133,6 +133,7 @@ function draw(canvas: HTMLCanvasElement, of: Table, view: View): void {
   pen.rect(0, HEAD, view.names - 6, view.height);
   pen.clip();
   pen.fillStyle = ink;
+  pen.textBaseline = "middle";
   for (let y = firstRow; y < lastRow; y++) pen.fillText(of.names[y] ?? "", 6, HEAD + y * CELL - view.top + CELL / 2);
   pen.restore();
   pen.save();
@@ -221,7 +222,7 @@ export function Matrix({ run, rows, list }: { run: string; rows: Rows; list: num
     <figure class="matrix">
       <figcaption>
         <strong>Problem × step</strong> <span class="soft">{silent > 0 ? `${number(silent)} of ${plural(of.cells.size, "group")} without signal` : plural(of.cells.size, "group")}</span>
-        <span class="scale" aria-hidden="true">none passed {[0, 1, 2, 3, 4].map((share) => <span key={share} class={`swatch share${share}`} />)} all passed <span class="swatch hatched" /> no signal (all rewards equal) <span class="swatch ungraded" /> not graded</span>
+        <span class="scale" aria-hidden="true">none passed {[0, 1, 2, 3, 4].map((share) => <span key={share} class={`swatch share${share}`} />)} all passed {rows.trained && <><span class="swatch hatched" /> no signal (all rewards equal)</>} <span class="swatch ungraded" /> not graded</span>
       </figcaption>
       <div
         ref={box} class="matrix-box" style={{ height: `${height}px` }} tabIndex={0} role="application"

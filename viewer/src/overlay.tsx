@@ -1,6 +1,6 @@
 // Curves of several runs over each other, seeds grouped, and what differs in their configuration.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { type Curve, Chart, Legend, meanOf, ordered, SmoothingNote } from "./chart";
+import { type Curve, Chart, isShare, Legend, meanOf, ordered, SmoothingNote } from "./chart";
 import { load } from "./data";
 import { route, runLink, set } from "./route";
 import { asText, brief } from "./text";
@@ -52,7 +52,7 @@ function Curves({ runs }: { runs: Run[] }) {
         <Choice label="Metric" value={metric} options={metrics.map((name) => ({ value: name, label: name }))} onChange={(value) => set({ metric: value })} />
         <label class="check"><input type="checkbox" checked={!apart} onChange={() => set({ seeds: apart ? null : "apart" })} /> seeds together (mean, band from lowest to highest)</label>
       </div>
-      <Chart title={metric} curves={curves} height={300} />
+      <Chart title={metric} curves={curves} height={300} share={isShare(metric)} />
       <Legend curves={curves} />
       <SmoothingNote curves={curves} />
     </Section>

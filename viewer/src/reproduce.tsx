@@ -7,7 +7,7 @@ export function Reproduce({ of }: { of: Rollout }) {
   const grade = of.grade;
   return (
     <>
-      {of.commands.length === 0 && <p class="soft">No command is known.</p>}
+      {of.commands.length === 0 ? <p class="soft">No command is known: its problem is not on this machine.</p> : <p class="soft small">To be run in the folder in which <code>rtl-agent view</code> was started.</p>}
       {of.commands.map(({ about, command }, at) => (
         <article key={at} class="command">
           <p>{brief(about, 300)} <Copy text={command} what={`the command: ${brief(about, 60)}`} /></p>

@@ -62,8 +62,8 @@ export function RolloutScreen({ run, row }: { run: string; row: number }) {
       <Step to={to(beside?.previous)} name="previous" spoken="previous rollout">←</Step>
       <span class="soft place">{beside && beside.at >= 0 ? `${number(beside.at + 1)} of ${number(list.length)}` : "–"}</span>
       <Step to={to(beside?.next)} name="next" spoken="next rollout">→</Step>
-      <Step to={to(beside?.earlier)} name="earlier">[ earlier step</Step>
-      <Step to={to(beside?.later)} name="later">later step ]</Step>
+      <Step to={to(beside?.earlier)} name="earlier" spoken="earlier step">[ <span class="word">earlier step</span></Step>
+      <Step to={to(beside?.later)} name="later" spoken="later step"><span class="word">later step</span> ]</Step>
     </nav>
   );
   if (!of) return <>{bar}<Waiting of={data} what="the rollout" title={`Rollout ${row}`} /></>;
@@ -89,7 +89,16 @@ export function RolloutScreen({ run, row }: { run: string; row: number }) {
   );
 }
 
-const REASONS = 4;
+const REASONS = 5;
+
+/** Why the sampling ended; that the model came to its end is what is expected. */
+function stopped(reason: string | null): string | null {
+  if (!reason || reason === "stop") return null;
+  return reason === "length" ? "cut off at the token limit" : `stopped: ${reason}`;
+}
+
+/** A list that is one too long for the room is shown whole: a word on what is left would take as much. */
+const shownReasons = (reasons: string[]): string[] => (reasons.length > REASONS + 1 ? reasons.slice(0, REASONS) : reasons);
 
 function Verdict({ run, of, group }: { run: string; of: Rollout; group: number | null }) {
   const outcome = of.lost ? "lost" : of.grade?.outcome;
@@ -97,7 +106,7 @@ function Verdict({ run, of, group }: { run: string; of: Rollout; group: number |
   const reasons = of.grade?.reasons ?? [];
   const facts = [
     `${of.kind} ${of.step}`, of.family, of.level !== null && of.level !== undefined && `level ${asText(of.level)}`,
-    of.tokens && plural(of.tokens.text.length, "token"), of.stop_reason && `stopped: ${of.stop_reason}`, of.end_reason && `ended: ${of.end_reason}`,
+    of.tokens && plural(of.tokens.text.length, "token"), stopped(of.stop_reason), of.end_reason && `ended: ${of.end_reason}`,
   ].filter(Boolean).map((fact) => brief(String(fact), 80));
   return (
     <header class="verdict">
@@ -108,8 +117,8 @@ function Verdict({ run, of, group }: { run: string; of: Rollout; group: number |
       </div>
       {reasons.length > 0 && (
         <ul class="faults" aria-label="Why">
-          {reasons.slice(0, REASONS).map((reason, at) => <li key={at}>{brief(reason, 500)}</li>)}
-          {reasons.length > REASONS && <li class="soft">and {plural(reasons.length - REASONS, "more reason")}, in <button type="button" class="plain" onClick={() => set({ tab: "tests" }, true)}>Tests</button></li>}
+          {shownReasons(reasons).map((reason, at) => <li key={at}>{brief(reason, 300)}</li>)}
+          {reasons.length > shownReasons(reasons).length && <li class="soft">and {plural(reasons.length - REASONS, "more reason")}, in <button type="button" class="plain" onClick={() => set({ tab: "tests" }, true)}>Tests</button></li>}
         </ul>
       )}
       {of.lost ? <p class="notice">Lost: {brief(asText(of.lost), 400)}</p> : null}
@@ -118,6 +127,8 @@ function Verdict({ run, of, group }: { run: string; of: Rollout; group: number |
 }
 
 function Rtl({ of }: { of: Rollout }) {
+  const told = new Set(shownReasons(of.grade?.reasons ?? []));
+  const differing = (of.interface ?? []).some((line) => !told.has(line)) ? of.interface ?? [] : []; // else the head of the page names them
   return (
     <div class="beside">
       <section>
@@ -126,7 +137,7 @@ function Rtl({ of }: { of: Rollout }) {
       </section>
       <section>
         <h2>RTL</h2>
-        {(of.interface?.length ?? 0) > 0 && <div class="notice"><strong>The interface differs:</strong><ul class="faults">{of.interface?.slice(0, 40).map((line, at) => <li key={at}>{brief(line, 400)}</li>)}</ul></div>}
+        {differing.length > 0 && <div class="notice"><strong>The interface differs:</strong><ul class="faults">{differing.slice(0, 40).map((line, at) => <li key={at}>{brief(line, 400)}</li>)}</ul></div>}
         <CodeFiles files={of.files} diagnostics={of.grade?.diagnostics ?? []} label="RTL" />
       </section>
     </div>

@@ -1,6 +1,8 @@
 // The index of a run as rows: reading columns, filtering, grouping.
 import type { IndexData, StringColumn } from "./types";
 
+export const TRAINING = "step";
+
 export interface GroupCell {
   group: number;
   kind: string;
@@ -35,11 +37,14 @@ const TEXTS = new Set<string>([...CHOICES.map(({ key }) => key), "problem", "end
 
 export class Rows {
   readonly groups = new Map<number, GroupCell>();
+  readonly trained: boolean;
   private readonly shared: number;
 
   constructor(readonly data: IndexData) {
     for (let row = 0; row < data.count; row++) this.add(row);
-    for (const cell of this.groups.values()) cell.noSignal = this.allEqual(cell);
+    // Only training draws a signal from its groups: of an evaluation, equal rewards say nothing of the kind.
+    for (const cell of this.groups.values()) cell.noSignal = cell.kind === TRAINING && this.allEqual(cell);
+    this.trained = [...this.groups.values()].some((cell) => cell.kind === TRAINING);
     this.shared = sharedBeginning([...new Set([...this.groups.values()].map((cell) => cell.problem))].sort());
   }
 

@@ -72,8 +72,6 @@ export function RunScreen({ id }: { id: string }) {
         <div><dt>Rollouts</dt><dd class="now">{number(rows?.data.count ?? of.rollouts)}</dd></div>
       </dl>
       <Curves run={of} />
-      {of.criteria && of.criteria.length > 0 && <Criteria criteria={of.criteria} />}
-      {of.exam && Object.keys(of.exam).length > 0 && <Exam exam={of.exam} />}
       <Section title="Rollouts" aside={rows ? `${plural(list.length, "rollout")} of ${number(rows.data.count)}` : ""}>
         {rows ? (
           <>
@@ -83,6 +81,8 @@ export function RunScreen({ id }: { id: string }) {
           </>
         ) : <Waiting of={index} what="the rollouts" />}
       </Section>
+      {of.criteria && of.criteria.length > 0 && <Criteria criteria={of.criteria} />}
+      {of.exam && Object.keys(of.exam).length > 0 && <Exam exam={of.exam} />}
       <About run={of} />
     </>
   );

@@ -33,11 +33,16 @@ function Nothing({ root }: { root: string }) {
   );
 }
 
+const AT_ONCE = 200;
+
 function List({ runs, root }: { runs: RunSummary[]; root: string }) {
   const chosenText = route.value.query.get("sel") ?? "";
   const search = (route.value.query.get("q") ?? "").toLowerCase();
   const chosen = useMemo(() => chosenText.split(",").filter((id) => runs.some((run) => run.id === id)), [chosenText, runs]);
-  const shown = newestFirst(runs).filter((run) => !search || [run.name, run.student, run.teacher, run.mode, run.path].some((text) => text?.toLowerCase().includes(search)));
+  const sorted = useMemo(() => newestFirst(runs), [runs]);
+  const shown = sorted.filter((run) => !search || [run.name, run.student, run.teacher, run.mode, run.path].some((text) => text?.toLowerCase().includes(search)));
+  const [most, setMost] = useState(AT_ONCE);
+  const seeds = useMemo(() => bySeeds(runs), [runs]);
   const toggle = (ids: string[], on: boolean): void => {
     const next = on ? [...new Set([...chosen, ...ids])] : chosen.filter((id) => !ids.includes(id));
     set({ sel: next.join(",") });
@@ -53,7 +58,7 @@ function List({ runs, root }: { runs: RunSummary[]; root: string }) {
         </label>
         {chosen.length > 0 && <button type="button" onClick={() => set({ sel: null })}>Choose none</button>}
       </div>
-      <div class="scroll" tabIndex={0} role="region" aria-label="Table of runs">
+      <div class={`scroll${chosen.length > 0 ? " short" : ""}`} tabIndex={0} role="region" aria-label="Table of runs">
         <table class="runs">
           <thead>
             <tr>
@@ -62,22 +67,34 @@ function List({ runs, root }: { runs: RunSummary[]; root: string }) {
             </tr>
           </thead>
           <tbody>
-            {shown.map((run) => (
-              <Line key={run.id} run={run} chosen={chosen.includes(run.id)} seeds={runs.filter((other) => other.group === run.group && other.kind === run.kind).map((other) => other.id)} toggle={toggle} />
-            ))}
+            {shown.slice(0, most).map((run) => <Line key={run.id} run={run} chosen={chosen.includes(run.id)} seeds={seeds.get(configuration(run)) ?? []} toggle={toggle} />)}
           </tbody>
         </table>
       </div>
+      {shown.length > most && <button type="button" onClick={() => setMost(most + AT_ONCE)}>Show more ({plural(shown.length - most, "run")})</button>}
       {shown.length === 0 && <p class="soft">No run matches the search.</p>}
       {chosen.length > 0 && <Overlay ids={chosen} written={runs.filter((run) => chosen.includes(run.id)).map((run) => run.written ?? 0).join()} />}
     </>
   );
 }
 
+const configuration = (run: RunSummary): string => `${run.kind} ${run.group}`;
+
+/** The runs of each configuration. */
+function bySeeds(runs: RunSummary[]): Map<string, string[]> {
+  const found = new Map<string, string[]>();
+  for (const run of runs) {
+    const ids = found.get(configuration(run));
+    if (ids) ids.push(run.id);
+    else found.set(configuration(run), [run.id]);
+  }
+  return found;
+}
+
 /** The newest first; seeds of one configuration stay together, at the place of their newest. */
 function newestFirst(runs: RunSummary[]): RunSummary[] {
   const newest = new Map<string, number>();
-  const key = (run: RunSummary): string => `${run.kind} ${run.group}`;
+  const key = configuration;
   for (const run of runs) newest.set(key(run), Math.max(newest.get(key(run)) ?? 0, run.written ?? 0));
   return [...runs].sort((a, b) =>
     (newest.get(key(b)) ?? 0) - (newest.get(key(a)) ?? 0) || (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0) || (a.seed ?? 0) - (b.seed ?? 0) || (a.name < b.name ? -1 : 1));

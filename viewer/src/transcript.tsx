@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { REPLY } from "./reply";
 import { set } from "./route";
 import { asText, brief, number, plural } from "./text";
-import type { Rollout, Turn } from "./types";
+import type { Rollout, Tokens, Turn } from "./types";
 import { LongText } from "./ui";
 
 const AT_ONCE = 40;
@@ -31,11 +31,11 @@ export function Transcript({ of }: { of: Rollout }) {
   const ownFiles = turns.length > 0 && !(REPLY in of.files && Object.keys(of.files).length === 1);
   return (
     <div class="transcript">
-      <details open={turns.length === 0}>
+      <details>
         <summary>Prompt: {plural(of.messages.length, "message")}</summary>
         {of.messages.map((message, at) => <article key={at}><h2 class="minor">{brief(message.role, 30)}</h2><LongText text={asText(message.content)} label={`Message ${at + 1}`} /></article>)}
       </details>
-      {turns.slice(0, shown).map((turn, at) => <TurnOf key={at} turn={turn} at={at} />)}
+      {turns.slice(0, shown).map((turn, at) => <TurnOf key={at} turn={turn} at={at} written={turn.fault ? writtenIn(of.tokens, at) : ""} />)}
       {turns.length > shown && <button type="button" onClick={() => setShown(shown + AT_ONCE)}>Show more ({plural(turns.length - shown, "turn")})</button>}
       {turns.length > 0 && <p class="notice">Ended after {plural(turns.length, "turn")}: {ending(of.end_reason || of.stop_reason || "")}</p>}
       {ownFiles ? (
@@ -55,18 +55,25 @@ function callText(call: unknown): [string, string] {
   return [asText(name ?? tool ?? "call"), asText(body)];
 }
 
-function TurnOf({ turn, at }: { turn: Turn; at: number }) {
+/** A call that could not be read is in no field of the record: what was sampled tells it. */
+function writtenIn(tokens: Tokens | null, turn: number): string {
+  return tokens?.turn ? tokens.text.filter((_, at) => tokens.turn?.[at] === turn).join("") : "";
+}
+
+function TurnOf({ turn, at, written }: { turn: Turn; at: number; written: string }) {
+  const observation = asText(turn.observation);
   return (
     <article class="turn">
       <h2 class="minor">Turn {at + 1} {turn.reward !== null && turn.reward !== undefined && <span class="soft">reward {number(turn.reward)}</span>}</h2>
       {turn.thinking && <details><summary>Thinking ({plural(turn.thinking.length, "character")})</summary><LongText text={turn.thinking} label={`Thinking in turn ${at + 1}`} /></details>}
-      {turn.text && <LongText text={turn.text} label={`Text of turn ${at + 1}`} />}
+      {written && <><p class="soft small">As it was written</p><LongText text={written} label={`As turn ${at + 1} was written`} /></>}
+      {turn.text && !written && <LongText text={turn.text} label={`Text of turn ${at + 1}`} />}
       {(turn.calls ?? []).map((call, place) => {
         const [name, body] = callText(call);
         return <div class="call" key={place}><p class="soft small">$ {brief(name, 60)}</p><LongText text={body} label={`Command in turn ${at + 1}`} /></div>;
       })}
-      {turn.fault && <p class="failure">{brief(turn.fault, 600)}</p>}
-      {turn.observation !== null && turn.observation !== undefined && turn.observation !== "" && <div class="observation"><p class="soft small">Observation</p><LongText text={asText(turn.observation)} label={`Observation in turn ${at + 1}`} /></div>}
+      {turn.fault && turn.fault !== observation && <p class="failure">{brief(turn.fault, 600)}</p>}
+      {observation !== "" && <div class={`observation${turn.fault ? " faulty" : ""}`}><p class="soft small">Observation</p><LongText text={observation} label={`Observation in turn ${at + 1}`} /></div>}
     </article>
   );
 }

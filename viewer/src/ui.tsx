@@ -81,10 +81,10 @@ export function Choice(props: { label: string; value: string; options: Option[];
   );
 }
 
-export function Section({ title, aside, children }: { title: string; aside?: ComponentChildren; children: ComponentChildren }) {
+export function Section({ title, aside, tools, children }: { title: string; aside?: ComponentChildren; tools?: ComponentChildren; children: ComponentChildren }) {
   return (
     <section>
-      <h2>{title} {aside && <span class="aside">{aside}</span>}</h2>
+      <div class="head"><h2>{title} {aside && <span class="aside">{aside}</span>}</h2>{tools}</div>
       {children}
     </section>
   );

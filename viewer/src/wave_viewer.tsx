@@ -23,13 +23,15 @@ function lanesOf(candidate: Waves, reference: Waves | null): Lane[] {
   // After a failure the next test begins, with each design at another time.
   const end = candidate.fail_time === null ? candidate.to : Math.min(candidate.to, candidate.fail_time + 1);
   const out: Lane[] = [];
-  for (const signal of [...candidate.signals].sort((a, b) => rank(a) - rank(b))) {
+  for (const [at, signal] of [...candidate.signals].sort((a, b) => rank(a) - rank(b)).entries()) {
     const other = others.get(signal.name);
     const differs = other ? differences(signal, other, candidate.from, end) : [];
     const tag = !reference ? "" : !other ? "candidate only" : differs.length > 0 ? "candidate" : "both";
     const name = within(signal.name, top);
-    out.push({ key: signal.name, name, tag, signal, failing: isFailing(signal.name), differs });
-    if (other && differs.length > 0) out.push({ key: `${signal.name} reference`, name, tag: "reference", signal: other, failing: false, differs });
+    const outside = name === signal.name && top !== "";
+    const key = `${at} ${signal.name}`; // an escaped name may hold dots, and be another one's path
+    out.push({ key, name, tag, signal, failing: isFailing(signal.name), outside, differs });
+    if (other && differs.length > 0) out.push({ key: `${key} reference`, name, tag: "reference", signal: other, failing: false, outside, differs });
   }
   return out;
 }
@@ -39,13 +41,31 @@ function clamp(a: number, b: number, from: number, to: number): [number, number]
   return high - low < (to - from) / 1e6 || high - low < 1e-9 ? [from, to] : [low, high];
 }
 
-/** The stretch of time in sight, within what there is; it opens around `focus`. */
-function useView(from: number, to: number, focus: number | null) {
-  const [view, setView] = useState<[number, number]>([from, to]);
+/** The stretch that the address names, if the file has it. */
+function linkedSpan(from: number, to: number): [number, number] | null {
+  const [a, b] = (route.value.query.get("span") ?? "").split("-").map(Number);
+  return a !== undefined && b !== undefined && a >= from && b <= to && b - a > (to - from) / 1e6 ? [a, b] : null;
+}
+
+/** The stretch of time in sight, within what there is: it opens on the half of it around the times to look at, or on as much as shows both. */
+function useView(from: number, to: number, differsAt: number | null, fail: number | null) {
+  const opening = useMemo((): [number, number] => {
+    const first = differsAt ?? fail;
+    if (first === null) return [from, to];
+    const last = fail ?? first;
+    const centre = (first + last) / 2;
+    const half = Math.max((to - from) / 4, 0.6 * Math.abs(last - first));
+    return clamp(centre - half, centre + half, from, to);
+  }, [from, to, differsAt, fail]);
+  const [view, setView] = useState<[number, number]>(linkedSpan(from, to) ?? opening);
+  useEffect(() => setView(linkedSpan(from, to) ?? opening), [from, to, opening]);
+  const isOpening = view[0] === opening[0] && view[1] === opening[1];
+  const span = isOpening ? null : view.map((time) => Number(time.toPrecision(12))).join("-");
   useEffect(() => {
-    const span = to - from;
-    setView(focus === null ? [from, to] : clamp(focus - span / 4, focus + span / 4, from, to));
-  }, [from, to, focus]);
+    if ((route.value.query.get("span") ?? null) === span) return;
+    const timer = setTimeout(() => set({ span }, true), 200);
+    return () => clearTimeout(timer);
+  }, [span]);
   const zoom = (by: number, at = 0.5): void => setView(([a, b]) => {
     const centre = a + (b - a) * at;
     return clamp(centre - (centre - a) * by, centre + (b - centre) * by, from, to);
@@ -86,13 +106,16 @@ export function WaveViewer({ candidate, reference }: { candidate: Waves; referen
   const search = (query.get("signals") ?? "").toLowerCase();
   const all = useMemo(() => lanesOf(candidate, reference), [candidate, reference]);
   const [most, setMost] = useState(MOST_LANES);
-  const matching = useMemo(() => all.filter((lane) => !search || lane.name.toLowerCase().includes(search)), [all, search]);
+  const everything = query.get("outside") === "1" || search !== "";
+  const outside = useMemo(() => all.filter((lane) => lane.outside).length, [all]);
+  const matching = useMemo(() => all.filter((lane) => (everything || !lane.outside) && (!search || lane.name.toLowerCase().includes(search))), [all, search, everything]);
   const lanes = useMemo(() => matching.slice(0, most), [matching, most]);
   const differsAt = reference?.differs_at ?? candidate.differs_at ?? null;
   const [from, to] = [Math.min(candidate.from, reference?.from ?? candidate.from), Math.max(candidate.to, reference?.to ?? candidate.to, candidate.from + 1)];
   const unit = useMemo(() => unitOf(candidate.timescale, to - from), [candidate.timescale, to, from]);
-  const { view, zoom, pan, show, all: showAll } = useView(from, to, differsAt ?? candidate.fail_time);
-  const [cursor, setCursor] = useState<number | null>(null);
+  const { view, zoom, pan, show, all: showAll } = useView(from, to, differsAt, candidate.fail_time);
+  const linked = query.has("at") ? Number(query.get("at")) : Number.NaN;
+  const [cursor, setCursor] = useState<number | null>(linked >= from && linked <= to ? linked : null);
   const at = cursor ?? differsAt ?? candidate.fail_time;
   const { box, width } = useWidth();
   const jump = (by: 1 | -1): void => {
@@ -102,6 +125,7 @@ export function WaveViewer({ candidate, reference }: { candidate: Waves; referen
     if (next === undefined) return;
     setCursor(next);
     show(next);
+    set({ at: next }, true);
   };
   const keys = (event: KeyboardEvent): void => {
     const act = {
@@ -126,13 +150,28 @@ export function WaveViewer({ candidate, reference }: { candidate: Waves; referen
     return () => element.removeEventListener("wheel", wheel);
   }, [width, from, to]);
   const drag = useRef<number | null>(null);
-  const moved = (event: PointerEvent): void => {
+  const dragged = useRef(false);
+  const timeUnder = (event: PointerEvent): number => {
     const left = (event.currentTarget as HTMLElement).getBoundingClientRect().left;
-    if (drag.current === null) setCursor(view[0] + ((event.clientX - left) / width) * (view[1] - view[0]));
+    return Math.round(Math.max(from, Math.min(to, view[0] + ((event.clientX - left) / width) * (view[1] - view[0]))));
+  };
+  const moved = (event: PointerEvent): void => {
+    if (drag.current === null) setCursor(timeUnder(event));
     else if (event.clientX !== drag.current) {
       pan((drag.current - event.clientX) / width);
       drag.current = event.clientX;
+      dragged.current = true;
     }
+  };
+  const pressed = (event: PointerEvent): void => {
+    drag.current = event.clientX;
+    dragged.current = false;
+    (event.currentTarget as HTMLElement).setPointerCapture(event.pointerId);
+  };
+  const released = (event: PointerEvent): void => {
+    drag.current = null;
+    moved(event);
+    if (!dragged.current) set({ at: timeUnder(event) }, true); // a click keeps the place
   };
   // The cursor is drawn over them: moving it draws no lane again.
   const drawn = useMemo(
@@ -168,14 +207,14 @@ export function WaveViewer({ candidate, reference }: { candidate: Waves; referen
         </div>
         <div
           ref={box} class="wave-lanes" tabIndex={0} role="application" aria-label="Waves. Arrow keys pan, plus and minus zoom, 0 shows all, n and p go to the next and previous change of the first signal." onKeyDown={keys}
-          onPointerDown={(event) => { drag.current = event.clientX; event.currentTarget.setPointerCapture(event.pointerId); }}
-          onPointerMove={moved} onPointerUp={(event) => { drag.current = null; moved(event); }} onPointerCancel={() => (drag.current = null)}
+          onPointerDown={pressed} onPointerMove={moved} onPointerUp={released} onPointerCancel={() => (drag.current = null)}
         >
           {drawn}
           {cursor !== null && cursor >= view[0] && cursor <= view[1] && <div class="wave-cursor" style={{ left: `${((cursor - view[0]) / (view[1] - view[0])) * width}px` }} />}
         </div>
       </div>
       {lanes.length === 0 && <p class="soft">{all.length === 0 ? "The file has no signals." : "No signal matches."}</p>}
+      {outside > 0 && search === "" && <button type="button" class="plain" onClick={() => set({ outside: everything ? null : "1" }, true)}>{everything ? "Only signals of the design" : `Show ${plural(outside, "signal")} of modules beside the design`}</button>}
       {matching.length > most && <button type="button" onClick={() => setMost(most + MOST_LANES)}>Show more ({plural(matching.length - most, "lane")})</button>}
     </>
   );

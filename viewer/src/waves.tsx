@@ -28,7 +28,7 @@ export function WavesTab({ run, of }: { run: string; of: Rollout }) {
   return (
     <>
       <div class="bar">
-        <Choice label="Test" value={test.name} options={names.slice(0, 500).map((name) => ({ value: name, label: `${sign(name)} ${name}` }))} onChange={(value) => { set({ test: value }, true); if (asked) setAsked(value); }} />
+        <Choice label="Test" value={test.name} options={names.slice(0, 500).map((name) => ({ value: name, label: `${sign(name)} ${name}` }))} onChange={(value) => { set({ test: value, span: null, at: null }, true); if (asked) setAsked(value); }} />
         {!there && !bundled && (before.value || before.error) && <button type="button" class="primary" onClick={simulate}>Simulate and show the waves</button>}
       </div>
       {test.message && <p class="message">{brief(test.message, 600)}</p>}

@@ -37,7 +37,10 @@ class SampledModel(Protocol[P]):
 
     def prefill(self, prompt: Sequence[int]) -> P: ...
 
-    def score(self, request: ScoreRequest) -> Score: ...
+    def score(self, requests: Sequence[ScoreRequest]) -> Sequence[Score]: ...
+
+    def joins(self, requests: Sequence[ScoreRequest], one: ScoreRequest) -> bool:
+        """Whether one more is best scored in the same pass."""
 
     def new_batch(self) -> SamplingBatch[P]: ...
 
@@ -117,7 +120,7 @@ class BatchedSnapshot(Generic[P]):
                 return False
             try:
                 self._admit(model)
-                self._score_one(model)
+                self._score_some(model)
                 for batch in self._batches:
                     if not batch.empty:
                         batch.step()
@@ -161,16 +164,23 @@ class BatchedSnapshot(Generic[P]):
             self._kept -= self._prompts.popitem(last=False)[1].numbers
         return self._prompts[prompt]
 
-    def _score_one(self, model: SampledModel[P]) -> None:
+    def _score_some(self, model: SampledModel[P]) -> None:
+        chosen: list[tuple[ScoreRequest, Future[Score]]] = []
         with self._queue:
-            if not self._scores:
-                return
-            request, future = self._scores.popleft()
-        if future.set_running_or_notify_cancel():
-            try:
-                future.set_result(model.score(request))
-            except Exception as error:
+            while self._scores and (not chosen or model.joins([request for request, _ in chosen], self._scores[0][0])):
+                request, future = self._scores.popleft()
+                if future.set_running_or_notify_cancel():
+                    chosen.append((request, future))
+        if not chosen:
+            return
+        try:
+            found = model.score([request for request, _ in chosen])
+        except Exception as error:
+            for _, future in chosen:
                 future.set_exception(EngineError(f"Scoring with {self.base!r} failed: {error}"))
+        else:
+            for (_, future), score in zip(chosen, found, strict=True):
+                future.set_result(score)
 
     def _abandon(self, error: EngineError) -> None:
         with self._queue:

@@ -89,22 +89,22 @@ def microbatches(
     `padded`: the length of all rows from that of the longest one.
     """
     most = MAX_TOKENS[device.type] if most_tokens is None else most_tokens
-    order = sorted(range(len(examples)), key=lambda i: (-_width(examples[i]), -len(examples[i].tokens), i))
+    order = sorted(range(len(examples)), key=lambda i: (-width(examples[i]), -len(examples[i].tokens), i))
     start = 0
     while start < len(order):
         first = examples[order[start]]
         rows = max(1, most // len(first.tokens))
-        members = [i for i in order[start : start + rows] if _width(examples[i]) == _width(first)]
-        yield _pad([examples[i] for i in members], members, loss, device, padded)
+        members = [i for i in order[start : start + rows] if width(examples[i]) == width(first)]
+        yield pad([examples[i] for i in members], members, loss, device, padded)
         start += len(members)
 
 
-def _width(example: Example) -> int:
+def width(example: Example) -> int:
     targets = example.inputs["target_tokens"]
     return targets.shape[1] if targets.ndim == 2 else 1
 
 
-def _pad(
+def pad(
     rows: Sequence[Example], members: Sequence[int], loss: Loss, device: torch.device, padded: Callable[[int], int]
 ) -> Microbatch:
     lengths = [len(row.tokens) for row in rows]

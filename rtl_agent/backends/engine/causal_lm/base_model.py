@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from rtl_agent.backends.engine.causal_lm import attention, memory
 from rtl_agent.backends.engine.causal_lm.architecture import Described, describe
+from rtl_agent.backends.engine.causal_lm.shared_rows import in_one_row
 from rtl_agent.backends.engine.contract import EngineError, ModelInfo
 from rtl_agent.backends.engine.token_sampling import TokenDecoder
 
@@ -40,6 +41,11 @@ class BaseModel:
     @property
     def packs(self) -> bool:
         return packs(self.dtype, self.device)
+
+    @cached_property
+    def shares(self) -> bool:
+        """Whether several sequences may stand in one row (shared_rows.py)."""
+        return takes_shared_rows(self)
 
     @cached_property
     def decoder(self) -> TokenDecoder:
@@ -140,6 +146,27 @@ def check_head(base: BaseModel) -> None:
         raise EngineError(
             f"The transformers engine does not run {base.info.architecture!r} models: its logits are not theirs."
         )
+
+
+@torch.inference_mode()
+def takes_shared_rows(base: BaseModel) -> bool:
+    """Whether positions and a mask are taken as they come: two ends behind one beginning must give what they give
+    alone. Layers that see a window of positions would need a mask of their own."""
+    config = base.model.config.get_text_config()
+    kinds = getattr(config, "layer_types", None)
+    if getattr(config, "sliding_window", None) is not None and (kinds is None or "sliding_attention" in kinds):
+        return False
+    row = in_one_row(([5, 3, 7, 4, 6, 9], [5, 3, 7, 8, 2]), base.device)
+    tokens = row.tokens % base.info.vocabulary
+    try:
+        together = hidden_states(base.model, tokens, use_cache=False, **row.placed)[0]
+        for places in row.places:
+            alone = hidden_states(base.model, tokens[:, places], use_cache=False)[0].float()
+            if (together[places].float() - alone).abs().max() > 0.05 * alone.abs().max():
+                return False
+    except Exception:  # an architecture that takes masks or positions in ways of its own
+        return False
+    return True
 
 
 def linears(model: nn.Module) -> list[tuple[str, nn.Linear]]:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -22,8 +23,9 @@ from rtl_agent.backends.engine.causal_lm.base_model import (
     put_module,
     unembedded,
 )
-from rtl_agent.backends.engine.causal_lm.kv_cache import PromptCache
-from rtl_agent.backends.engine.contract import Score, ScoreRequest
+from rtl_agent.backends.engine.causal_lm.kv_cache import LEAST_SHARED, Beginnings, KeysValues, PromptCache
+from rtl_agent.backends.engine.causal_lm.shared_rows import groups, in_one_row
+from rtl_agent.backends.engine.contract import Ints, Score, ScoreRequest
 from rtl_agent.backends.engine.losses import MAX_LOGITS
 from rtl_agent.backends.engine.token_sampling import Pairs, best, one_token
 
@@ -80,6 +82,7 @@ class InferenceModel:
 
     def __init__(self, base: BaseModel, adapter: FrozenAdapter | None = None, whole: Any = None) -> None:
         self.base = base
+        self._beginnings = Beginnings()  # of what was read last
         adapter = adapter or FrozenAdapter()
         self.model = base.sharing() if whole is None else whole
         for name, linear in linears(self.model):
@@ -97,30 +100,87 @@ class InferenceModel:
         return unembedded(self.model, hidden)
 
     def prefill(self, prompt: Sequence[int]) -> Prefilled:
-        tokens = torch.tensor(prompt, device=self.base.device)[None]
-        cache = PromptCache()
-        hidden = hidden_states(self.model, tokens, past_key_values=cache, use_cache=True)
-        return Prefilled(cache.keys, cache.values, self.logits(hidden[0, -1:])[0], len(prompt))
+        hidden, cache, _ = self._read(prompt, len(prompt) - 1)
+        return Prefilled(cache.keys, cache.values, self.logits(hidden[-1:])[0], len(prompt))
 
-    def score(self, request: ScoreRequest) -> Score:
-        tokens = torch.tensor(list(request.tokens), device=self.base.device)
-        hidden = hidden_states(self.model, tokens[None], use_cache=False)[0]
-        # The logprob of token i comes from position i - 1; token 0 has none.
-        first = 0 if request.last is None else max(0, len(tokens) - request.last)
-        predicted = max(first, 1)
-        logprobs: list[float | None] = [None] * (predicted - first)
-        topk: list[Pairs | None] = [None] * (predicted - first)
-        ranks: list[int | None] = [None] * (predicted - first)
+    def _read(self, tokens: Sequence[int], wanted: int) -> tuple[Tensor, PromptCache, int]:
+        """Hidden states of all positions from `wanted` on at least, and how many were skipped.
+
+        Prompts have a system message in common, and the answers to one problem come one by one, each behind the same
+        prompt: the beginning that a sequence shares with one before is not computed again.
+        """
+        shares = wanted >= LEAST_SHARED
+        read, length = self._beginnings.longest(tokens, wanted) if shares else (None, 0)
+        cache = PromptCache(read)
+        rest = torch.tensor(list(tokens[length:]), device=self.base.device)[None]
+        hidden = hidden_states(self.model, rest, past_key_values=cache, use_cache=True)[0]
+        if shares:
+            self._beginnings.keep(tokens[:wanted], KeysValues(cache.keys, cache.values))
+        return hidden, cache, length
+
+    def score(self, requests: Sequence[ScoreRequest]) -> list[Score]:
+        """Whole sequences that begin alike in one row; one whose beginning is not asked about behind what was read."""
+        found: list[Score | None] = [None] * len(requests)
+        rows = (
+            groups([request.tokens for request in requests])
+            if self.base.shares
+            else [[at] for at in range(len(requests))]
+        )
+        for members in rows:
+            if len(members) == 1:
+                request = requests[members[0]]
+                hidden, _, skipped = self._read(request.tokens, _predicted(request) - 1)
+                scores = self._scores([request], [np.arange(len(request.tokens)) - skipped], hidden)
+            else:
+                row = in_one_row([requests[at].tokens for at in members], self.base.device)
+                hidden = hidden_states(self.model, row.tokens, use_cache=False, **row.placed)[0]
+                scores = self._scores([requests[at] for at in members], row.places, hidden)
+            for at, score in zip(members, scores, strict=True):
+                found[at] = score
+        return [score for score in found if score is not None]
+
+    def _scores(self, requests: Sequence[ScoreRequest], places: Sequence[Ints], hidden: Tensor) -> list[Score]:
+        """`places`: of each request's positions among the hidden states. What several of them predict at one place is
+        computed once."""
+        asked = []  # the logprob of token i comes from position i - 1; token 0 has none
+        for request, where in zip(requests, places, strict=True):
+            first = _predicted(request)
+            asked.append(np.stack((where[first - 1 : -1], np.asarray(request.tokens[first:], np.int64)), axis=1))
+        distinct, inverse = np.unique(np.concatenate(asked), axis=0, return_inverse=True)
+        at, targets = torch.from_numpy(distinct).to(hidden.device).unbind(1)
+        topk, ranks = max(request.topk for request in requests), any(request.ranks for request in requests)
         rows = max(1, MAX_LOGITS // self.base.info.vocabulary)
-        for start in range(predicted, len(tokens), rows):
-            targets = tokens[start : start + rows]
-            logits = self.logits(hidden[start - 1 : start - 1 + len(targets)])
+        logprobs, pairs, places_of = list[float](), list[Pairs](), list[int]()
+        for piece in torch.split(torch.arange(len(at), device=hidden.device), rows):
+            logits = self.logits(hidden[at[piece]])
             total = logits.logsumexp(dim=-1, keepdim=True)
-            own = logits.gather(1, targets[:, None])
+            own = logits.gather(1, targets[piece][:, None])
             logprobs += (own - total)[:, 0].tolist()
-            if request.topk:
-                topk += best(logits - total, request.topk)
-            if request.ranks:
-                ranks += ((logits > own).sum(dim=-1) + 1).tolist()
-        then = None if request.then is None else one_token(self.logits(hidden[-1:]), request.then)
-        return Score(logprobs, topk if request.topk else (), then, ranks if request.ranks else ())
+            if topk:
+                pairs += best(logits - total, topk)
+            if ranks:
+                places_of += ((logits > own).sum(dim=-1) + 1).tolist()
+        found, start = [], 0
+        for request, where, one in zip(requests, places, asked, strict=True):
+            mine = inverse.reshape(-1)[start : start + len(one)].tolist()
+            start += len(one)
+            none = [None] * (1 if _predicted(request) > _first(request) else 0)
+            then = None if request.then is None else one_token(self.logits(hidden[where[-1:]]), request.then)
+            found.append(
+                Score(
+                    [*none, *(logprobs[at] for at in mine)],
+                    [*none, *(pairs[at][: request.topk] for at in mine)] if request.topk else (),
+                    then,
+                    [*none, *(places_of[at] for at in mine)] if request.ranks else (),
+                )
+            )
+        return found
+
+
+def _first(request: ScoreRequest) -> int:
+    return 0 if request.last is None else max(0, len(request.tokens) - request.last)
+
+
+def _predicted(request: ScoreRequest) -> int:
+    """The first token that has a logprob and is asked about."""
+    return max(_first(request), 1)

@@ -10,6 +10,7 @@ from rtl_agent.backends.engine.sampling_batch import SamplingBatch
 from rtl_agent.backends.engine.scheduler import Scheduler
 from rtl_agent.backends.engine.token_sampling import TokenDecoder
 
+SCORED_AT_ONCE = 2048  # tokens
 ROWS = {"cpu": 32, "cuda": 128}
 KEPT_PROMPTS = 1 << 27  # numbers; 256 MB in bfloat16, some 9,000 tokens of a 1.5B model
 
@@ -27,8 +28,14 @@ class _Sampled:
     def prefill(self, prompt: Sequence[int]) -> Prefilled:
         return self._model.prefill(prompt)
 
-    def score(self, request: ScoreRequest) -> Score:
-        return self._model.score(request)
+    def score(self, requests: Sequence[ScoreRequest]) -> list[Score]:
+        return self._model.score(requests)
+
+    def joins(self, requests: Sequence[ScoreRequest], one: ScoreRequest) -> bool:
+        """Those whose beginning is not asked about are scored behind what was read before, one by one."""
+        wanted = [*requests, one]
+        whole = all(request.last is None or request.last >= len(request.tokens) for request in wanted)
+        return whole and sum(len(request.tokens) for request in wanted) <= SCORED_AT_ONCE
 
     def new_batch(self) -> SamplingBatch[Prefilled]:
         return DenseBatch(self._model, ROWS[self._model.base.device.type], self._kv_bytes)

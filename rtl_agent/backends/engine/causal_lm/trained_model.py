@@ -1,7 +1,8 @@
 """Weights that change: forward and backward passes that add up, optimiser steps, snapshots, checkpoints."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,11 @@ from rtl_agent.backends.engine.causal_lm import memory
 from rtl_agent.backends.engine.causal_lm.adapter import Parameters
 from rtl_agent.backends.engine.causal_lm.base_model import BaseModel, hidden_states, unembedded
 from rtl_agent.backends.engine.causal_lm.inference_model import InferenceModel
+from rtl_agent.backends.engine.causal_lm.shared_rows import SharedRow, groups, in_one_row
 from rtl_agent.backends.engine.causal_lm.snapshot import CausalLmSnapshot
 from rtl_agent.backends.engine.contract import Adam, EngineError, Example, Floats, ForwardBackwardOutput, Lora, LossName
 from rtl_agent.backends.engine.losses import Config, Loss, complete, find_loss, gathered_logprobs
-from rtl_agent.backends.engine.microbatches import MAX_TOKENS, Microbatch, check, microbatches
+from rtl_agent.backends.engine.microbatches import MAX_TOKENS, Microbatch, check, microbatches, pad, width
 from rtl_agent.backends.engine.optimizer import Optimizer, Weights
 
 # Logits at a time: 220 positions of a vocabulary of 152,000 are 134 MB in float32.
@@ -71,8 +73,8 @@ class CausalLmTrainedModel:
         loss_sum = 0.0
         most = max(1, min(MAX_TOKENS[self._base.device.type], self._most_tokens))
         try:
-            for batch in microbatches(examples, chosen, self._base.device, most, self._padded):
-                by_target, value = self._pass(batch, chosen, settings, train=not forward_only)
+            for batch, row in self._batches(examples, chosen, most):
+                by_target, value = self._pass(batch, row, chosen, settings, train=not forward_only)
                 loss_sum += value
                 start = 0
                 for member, length in zip(batch.members, batch.lengths, strict=True):
@@ -88,29 +90,63 @@ class CausalLmTrainedModel:
             logprobs, loss_sum, {"tokens": float(sum(len(example.tokens) for example in examples))}
         )
 
+    def _batches(
+        self, examples: Sequence[Example], loss: Loss, most: int
+    ) -> Iterator[tuple[Microbatch, SharedRow | None]]:
+        """Those that begin alike in rows of their own, the rest by length."""
+        device = self._base.device
+        alone = []
+        for members in self._alike(examples, most):
+            if len(members) == 1:
+                alone += members
+                continue
+            row = in_one_row([examples[at].tokens.tolist() for at in members], device, _MULTIPLE)
+            batch = pad([examples[at] for at in members], members, loss, device, self._padded)
+            yield replace(batch, tokens=row.tokens, real=torch.from_numpy(np.concatenate(row.places)).to(device)), row
+        alone.sort()
+        for batch in microbatches([examples[at] for at in alone], loss, device, most, self._padded):
+            yield replace(batch, members=[alone[at] for at in batch.members]), None
+
+    def _alike(self, examples: Sequence[Example], most: int) -> Iterator[list[int]]:
+        """A row has targets of one width."""
+        by_width: dict[int, list[int]] = {}
+        for at, example in enumerate(examples):
+            by_width.setdefault(width(example) if self._base.shares else -at, []).append(at)
+        for places in by_width.values():
+            for members in groups([examples[at].tokens.tolist() for at in places], most):
+                yield [places[member] for member in members]
+
     def _padded(self, longest: int) -> int:
         return min(-(-longest // _MULTIPLE) * _MULTIPLE, self._base.info.context)
 
-    def _pass(self, batch: Microbatch, loss: Loss, config: Config, *, train: bool) -> tuple[Tensor, float]:
+    def _pass(
+        self, batch: Microbatch, row: SharedRow | None, loss: Loss, config: Config, *, train: bool
+    ) -> tuple[Tensor, float]:
         """Logprobs of all targets, and the loss. The head goes back piece by piece, as soon as a piece is computed: a
         loss is a sum over tokens, so that no piece has to wait for another one with its logits in memory."""
         live = loss.live(batch.arrays) if train else torch.zeros(len(batch.targets), dtype=torch.bool)
         model = self._parameters.model
         self._checkpoint(model, train and batch.tokens.numel() > self._most_tokens)
         with torch.set_grad_enabled(bool(live.any())):
-            hidden = hidden_states(model, batch.tokens, use_cache=False).flatten(0, 1)
-            if len(batch.real) < len(hidden):
+            placed = {} if row is None else row.placed
+            hidden = hidden_states(model, batch.tokens, use_cache=False, **placed).flatten(0, 1)
+            if row is not None or len(batch.real) < len(hidden):
                 hidden = hidden[batch.real]
         logprobs = torch.empty(batch.targets.shape, dtype=torch.float32, device=hidden.device)
         back = torch.zeros_like(hidden) if hidden.requires_grad else None
         value = 0.0
         rows = max(1, _LOGITS // self._base.info.vocabulary)
+        first = _first_alike(batch) if row is not None else torch.arange(len(live), device=live.device)
+        again = ~live & (first != torch.arange(len(live), device=live.device))
         for trains in (True, False):
-            for piece in torch.split((live == trains).nonzero()[:, 0].to(hidden.device), rows):
+            for piece in torch.split(((live == trains) & ~again).nonzero()[:, 0].to(hidden.device), rows):
                 if len(piece):
                     value += self._piece(
                         model, hidden, piece, batch, loss, config, logprobs, back if trains else None, trains
                     )
+        if again.any():
+            logprobs[again] = logprobs[first[again]]
+            value += float(self._total(logprobs[again], batch, again.nonzero()[:, 0], loss, config))
         if back is not None:
             hidden.backward(back)  # type: ignore[no-untyped-call]  # torch leaves it so
         return logprobs, value
@@ -130,11 +166,7 @@ class CausalLmTrainedModel:
         with torch.set_grad_enabled(trains):
             inputs = hidden.detach()[piece].requires_grad_(back is not None)
             found = gathered_logprobs(unembedded(model, inputs), batch.targets[piece])
-            arrays = {name: array[piece] for name, array in batch.arrays.items()}
-            by_token = loss.compute(found, arrays, config)
-            if "mask" in arrays:
-                by_token = by_token * arrays["mask"]
-            total = by_token.sum()
+            total = self._total(found, batch, piece, loss, config)
         value = float(total.detach())
         if not math.isfinite(value):
             raise EngineError(f"The loss is not finite ({value}); the gradients are as they were before this call.")
@@ -144,6 +176,12 @@ class CausalLmTrainedModel:
             back[piece] = inputs.grad
         logprobs[piece] = found.detach()
         return value
+
+    @staticmethod
+    def _total(logprobs: Tensor, batch: Microbatch, piece: Tensor, loss: Loss, config: Config) -> Tensor:
+        arrays = {name: array[piece] for name, array in batch.arrays.items()}
+        by_token = loss.compute(logprobs, arrays, config)
+        return (by_token * arrays["mask"] if "mask" in arrays else by_token).sum()
 
     @staticmethod
     def _checkpoint(model: Any, wanted: bool) -> None:
@@ -194,6 +232,13 @@ class CausalLmTrainedModel:
         self._parameters.model = None
         self.gradients = None
         self._optimizer = Optimizer({})
+
+
+def _first_alike(batch: Microbatch) -> Tensor:
+    """Of each position the first one at the same place of a shared row with the same targets."""
+    what = np.concatenate((batch.real.cpu().numpy()[:, None], batch.targets.cpu().numpy()), axis=1)
+    _, first, inverse = np.unique(what, axis=0, return_index=True, return_inverse=True)
+    return torch.from_numpy(first[inverse.reshape(-1)]).to(batch.real.device)
 
 
 def _recomputed(function: Callable[..., Any], *arguments: Any) -> Any:

@@ -33,8 +33,11 @@ class _Sampled:
     def prefill(self, prompt: Sequence[int]) -> Prefilled:
         return prefill(self._model, torch.tensor(prompt, device=self._model.base.device))
 
-    def score(self, request: ScoreRequest) -> Score:
-        return score(self._model, request)
+    def score(self, requests: Sequence[ScoreRequest]) -> list[Score]:
+        return [score(self._model, request) for request in requests]
+
+    def joins(self, requests: Sequence[ScoreRequest], one: ScoreRequest) -> bool:
+        return False  # bits must not depend on neighbours
 
     def new_batch(self) -> SamplingBatch[Prefilled]:
         rows = ROWS[self._model.base.device.type]
