@@ -141,6 +141,12 @@ class Study:
     progress: bool = False  # and how many answers earned by progress in tests that they failed
 
     @property
+    def samples(self) -> int:
+        """Answers to each problem of the exam; the last word on an option counts."""
+        words = (word.partition("=") for word in (*COMMON, *self.methods[0].words))
+        return int([value for name, _, value in words if name == "exam_samples"][-1])
+
+    @property
     def results(self) -> Path:
         return ROOT / "docs" / self.name
 
@@ -161,9 +167,10 @@ STUDIES = {
 
 
 def results(study: Study) -> dict[tuple[str, int], dict[str, Any]]:
-    """By method and seed. The very same job of another study counts: its run would end with the same numbers."""
+    """By method and seed. The very same job of another study counts: its run would end with the same numbers. Other
+    files beside them are none of ours."""
     every = [json.loads(file.read_text()) for one in STUDIES.values() for file in sorted(one.results.glob("*.json"))]
-    done = {(tuple(one["words"]), one["seed"]): one for one in every if one["common"] == list(COMMON)}
+    done = {(tuple(one["words"]), one["seed"]): one for one in every if one.get("common") == list(COMMON)}
     jobs = ((method, seed) for method in study.methods for seed in sorted({seed for _, seed in done}))
     found = ((method, seed, done.get(((method.mode, *method.words), seed))) for method, seed in jobs)
     return {(method.name, seed): one for method, seed, one in found if one is not None}
@@ -249,7 +256,7 @@ def write(study: Study) -> None:
     known = [method for method in study.methods if method.name in found]
     cpu, tokens = _least_spent(known, found)
     rows = [
-        "| method | seeds | pass@1, greedy | pass@1, T = 1 | pass@8 | "
+        f"| method | seeds | pass@1, greedy | pass@1, T = 1 | pass@{study.samples} | "
         f"at {cpu:,.0f} CPU s | at {tokens:,.0f} sampled tokens | CPU s |"
         + (" groups without signal | in the second half |" if study.signal else "")
         + (" answers that earn without a test |" if study.progress else ""),

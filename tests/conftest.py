@@ -32,6 +32,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     too_new = [one for one in items if (mark := one.get_closest_marker("python")) and find_python(mark.args) is None]
     if too_new:
         _drop(config, items, too_new, "tests of frameworks were left out: they need a newer Python than is here")
+    unset = [item for item in items if any(not os.environ.get(mark.args[0]) for mark in item.iter_markers("checkout"))]
+    if unset:
+        _drop(config, items, unset, "tests over checkouts were left out: RTL_AGENT_VERILOG_EVAL, ... are not set")
     if reason := _no_containers():
         _leave_out(config, items, "containers", f"tests of sandboxes docker and podman were left out: {reason}")
 

@@ -28,6 +28,7 @@ EXTRAS = {
     "ray": ("ray",),
     "docker": ("docker",),
     "inspect": ("inspect_ai",),
+    "nemo-gym": ("fastapi", "nemo_gym"),
     "trl": ("datasets", "torch", "trl"),
     "verifiers": ("openai", "verifiers"),
     "dev": ("docker", "openai", "playwright", "prometheus_client"),

@@ -10,6 +10,7 @@ from rich.markup import escape
 
 from rtl_agent.audit.filtering import TrustFilter
 from rtl_agent.cli import console
+from rtl_agent.cli.comprehension import Judge, JudgeKey, JudgeUrl, evaluate_text
 from rtl_agent.cli.console import (
     Categories,
     Difficulties,
@@ -57,7 +58,7 @@ from rtl_agent.cli.evals import print_table
 from rtl_agent.cli.tables import Column, Table
 from rtl_agent.grading.executors import LOCAL
 from rtl_agent.options import BadOption
-from rtl_agent.problems import BadRecord, Selection
+from rtl_agent.problems import BadRecord, NoSuchProblems, Problem, Selection, choose, load_problems
 from rtl_agent.runs.evaluations import read_evaluation
 from rtl_agent.sandbox import sandbox_warning
 from rtl_agent.toolchain import find_toolchain
@@ -106,6 +107,9 @@ def evaluate(
     engine: EngineName = "",
     base_url: BaseUrl = "",
     api_key_env: KeyName = "",
+    judge: Judge = "",
+    judge_url: JudgeUrl = "",
+    judge_key_env: JudgeKey = "",
     checkpoint: CheckpointName = "",
     renderer: Renderer = "",
     temperature: Temperature = None,
@@ -180,6 +184,24 @@ def evaluate(
             at_a_time=at_a_time,
             cache=cache,
         )
+        if (texts := _only_text(problems, selection, limit, skip_bad)) is not None:
+            evaluate_text(
+                problems[0],
+                texts,
+                found_model(model),
+                base_url=base_url,
+                api_key_env=api_key_env,
+                judge=judge,
+                judge_url=judge_url,
+                judge_key_env=judge_key_env,
+                temperature=options.sampled_at,
+                max_tokens=episode.max_tokens,
+                seed=seed,
+                at_a_time=at_a_time,
+                out=out,
+                as_json=as_json,
+            )
+            return
         sets = [
             problem_set(
                 source,
@@ -251,6 +273,19 @@ async def _evaluate(
             progress.update(task, advance=1, note=note + (f", {lost} errors" if lost else ""))
 
         return await run(spec, chosen, options, source, out, fresh=fresh, begun=begun, told=told)
+
+
+def _only_text(problems: Sequence[str], selection: Selection, limit: int, skip_bad: bool) -> "list[Problem] | None":
+    """The selected problems of a source that asks for nothing but prose; None for everything else."""
+    from rtl_agent.evaluation.comprehension import is_text
+
+    if len(problems) != 1:
+        return None
+    try:
+        found = choose(load_problems(problems[0], skip_bad=skip_bad, count=limit), selection, problems[0])
+    except (NoSuchProblems, BadRecord):
+        return None  # said where problems are read for good
+    return found[: limit or None] if is_text(found) else None
 
 
 def _left_out(bad: BadRecord) -> None:

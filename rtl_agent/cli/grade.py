@@ -9,6 +9,7 @@ import typer
 
 from rtl_agent.cli import console
 from rtl_agent.cli.answers import GradingJob, from_directory, from_references, from_response
+from rtl_agent.cli.comprehension import grade_text
 from rtl_agent.cli.console import (
     AsJson,
     Categories,
@@ -44,7 +45,7 @@ from rtl_agent.grading import (
     submit,
 )
 from rtl_agent.grading.executors import LOCAL
-from rtl_agent.problems import Selection, load_near_misses, load_problems
+from rtl_agent.problems import Needs, Selection, load_near_misses, load_problems
 from rtl_agent.sandbox import sandbox_warning, weakness_warning
 from rtl_agent.toolchain import fallback_warning
 
@@ -130,6 +131,8 @@ def grade(
     ensure_no_waves(waves)
     selection = Selection(ids or (), families or (), categories or (), difficulties or (), kinds or (), (), split)
     problems = console.chosen(source, selection, skip_bad=skip_bad)
+    if all(problem.needs is Needs.TEXT for problem in problems):
+        grade_text(problems, response, reference=reference, as_json=as_json)
     if response is not None:
         todo = from_response(problems, response, extraction, skip_bad=skip_bad)
     elif files is not None:

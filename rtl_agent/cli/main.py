@@ -15,6 +15,7 @@ from rtl_agent.cli import (
     doctor,
     eval,
     evals,
+    export,
     grade,
     grade_server,
     models,
@@ -56,6 +57,7 @@ app.add_typer(train.app, name="train", short_help="Train a model by reinforcemen
 app.command("eval")(eval.evaluate)
 app.add_typer(evals.app, name="evals")
 app.command("play")(play.play)
+app.add_typer(export.app, name="export", short_help="Write problems for other frameworks.")
 app.add_typer(runs.app, name="runs")
 app.command("report", short_help="Write report.html and curves/*.png into a run directory.")(runs.report)
 app.command("view", short_help="Look at runs, rollouts and tests in the browser.")(view.view)

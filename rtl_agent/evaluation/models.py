@@ -97,7 +97,7 @@ def episode_config(spec: ModelSpec, **given: Any) -> EpisodeConfig:
 async def open_model(spec: ModelSpec) -> AsyncIterator[Model]:
     """The model, until the block ends. EvaluationError says why there is none."""
     if spec.base_url:
-        endpoint = _endpoint(spec)
+        endpoint = endpoint_of(spec)
         try:
             yield TextModel(spec.model, endpoint)
         finally:
@@ -231,7 +231,8 @@ def _weights(base: str) -> str:
     return hashlib.sha256(repr(sorted(found)).encode()).hexdigest()[:16]
 
 
-def _endpoint(spec: ModelSpec) -> Endpoint:
+def endpoint_of(spec: ModelSpec) -> Endpoint:
+    """The endpoint that a user names, with its key."""
     if spec.backend or spec.checkpoint or spec.renderer:
         raise EvaluationError(
             "--base-url names an endpoint that renders by itself: leave out --backend, --checkpoint and --renderer"

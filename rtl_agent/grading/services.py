@@ -61,6 +61,8 @@ def _judge(
         return ServiceVerdict(service.name, done.ok, float(done.ok), reasons=reasons, readable=readable)
     if done.ok and not any(message.get("kind") == "session-end" for message in messages):
         raise SandboxError(f"service {service.name} ended well but said nothing on the channel: {last_words(done)}")
+    if (fault := next((one["reason"] for one in messages if one.get("kind") == "not-judged"), None)) is not None:
+        raise SandboxError(f"{problem.id} cannot be judged here: {fault}")
     verdict = judge_service(service.name, expected, messages)
     if not expected:
         verdict = replace(verdict, passed=False, reasons=(*verdict.reasons, "the harness has no tests"))

@@ -1,5 +1,6 @@
 """A box laid out as CVDP does it: /code with docs, rtl, verif and rundir, the harness at /src."""
 
+import os
 import shlex
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -23,8 +24,10 @@ _DIRECTORIES = ("/code/docs", "/code/rtl", "/code/verif", RUNDIR, LAST_MADE)
 
 
 def _probe_files() -> frozenset[tuple[str, int, int]]:
-    files = ((path, path.stat()) for path in PROBE.glob("*.py"))
-    return frozenset((path.name, stat.st_mtime_ns, stat.st_size) for path, stat in files)
+    """Asked for every grade: 0.08 ms of CPU, with `Path.glob` 0.15."""
+    with os.scandir(PROBE) as entries:
+        files = [(entry.name, entry.stat()) for entry in entries if entry.name.endswith(".py")]
+    return frozenset((name, stat.st_mtime_ns, stat.st_size) for name, stat in files)
 
 
 _AT_START = _probe_files()

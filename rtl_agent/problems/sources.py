@@ -4,6 +4,7 @@
     load_problems("CVDP.jsonl")                     a CVDP file, or a folder of them
     load_problems("my-problems/")                   problems as directories: see `directories.py`
     load_problems("generated:counter,count=20")     drawn by seed: see `generate/`
+    load_problems("verilog-eval:PATH")              a checkout of another set, also rtllm: and chipbench: see `sets/`
     load_problems("mine:whatever")                  the source `mine` that another package registers
 
 A source is a function; an installed package adds one with an entry point of the group `rtl_agent.problem_sources`, and
@@ -22,6 +23,7 @@ from rtl_agent.problems.cvdp import OnBad, read_problems
 from rtl_agent.problems.directories import NearMiss, problem_directories, read_directories
 from rtl_agent.problems.problem import BadRecord, NoSuchProblems, Problem
 from rtl_agent.problems.select import Split
+from rtl_agent.problems.sets import chipbench_source, rtllm_source, verilog_eval_source
 from rtl_agent.registry import Registry, did_you_mean
 
 BUNDLED, GENERATED, WORKSPACES = "bundled", "generated", "generated-workspaces"
@@ -69,8 +71,8 @@ def load_problems(source: str, *, skip_bad: bool = False, on_bad: OnBad | None =
 
     Args:
         source: `bundled`, a CVDP JSONL file or a folder of them, a directory of problem directories, `generated`,
-            `generated:new`, `generated:FAMILY,...`, `generated-workspaces`, or `NAME` or `NAME:ARGUMENT` of a source
-            that is registered.
+            `generated:new`, `generated:FAMILY,...`, `generated-workspaces`, `verilog-eval:PATH`, `rtllm:PATH`,
+            `chipbench:PATH`, or `NAME` or `NAME:ARGUMENT` of another source that is registered.
         skip_bad: leave out what cannot be read instead of raising `BadRecord`.
         on_bad: called with each `BadRecord` that is left out.
         count: how many problems a source that draws them should draw; others have as many as they have.
@@ -244,6 +246,11 @@ def _in_a_workspace(problem: Problem) -> Problem:
 
 PROBLEM_SOURCES.register(GENERATED)(Generated(GENERATED, lambda problem: problem))
 PROBLEM_SOURCES.register(WORKSPACES)(Generated(WORKSPACES, _in_a_workspace))
+
+
+PROBLEM_SOURCES.register("verilog-eval")(verilog_eval_source)
+PROBLEM_SOURCES.register("rtllm")(rtllm_source)
+PROBLEM_SOURCES.register("chipbench")(chipbench_source)
 
 
 def bundled_path() -> Path:

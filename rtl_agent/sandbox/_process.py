@@ -121,15 +121,12 @@ class Channel:
 
 
 class BoxProcess:
-    def __init__(
-        self, argv: Sequence[str], *, uid: int | None, fds: Sequence[int], host_end: socket.socket, info: int
-    ) -> None:
+    def __init__(self, argv: Sequence[str], *, fds: Sequence[int], host_end: socket.socket, info: int) -> None:
         """Takes over `host_end` and `info`. The environment is empty: bubblewrap's own could be read in the box."""
         self._info, self._init, self._exit, self.init_pid = info, -1, -1, 0
         self._told = b""
         self._errors = os.memfd_create("bwrap-stderr")
         self.channel = Channel(host_end)
-        identity = {} if uid is None else {"user": uid, "group": uid}
         try:
             self._process = subprocess.Popen(
                 argv,
@@ -142,8 +139,6 @@ class BoxProcess:
                 env={},
                 cwd="/",
                 start_new_session=True,  # an interrupt at the terminal is for the host alone
-                extra_groups=None if uid is None else [],
-                **identity,  # type: ignore[call-overload,unused-ignore]  # mypy does not see through the dict
             )
             self._exit = os.pidfd_open(self._process.pid)
         except BaseException:

@@ -129,10 +129,9 @@ class BubblewrapSandbox:
         parts.fds += [owner, proc, info_end, box := box_end.detach()]
         argv += ["--info-fd", str(info_end), "--", str(self.python), "-I", "-S", "-c", start]
         argv += [" ".join(map(str, fds)) for fds in ([box], [owner], [proc], groups, counters, pass_fds)]
-        uid = None if prefix else parts.uid
         try:
             inherited = [*parts.fds, *groups, *counters, *pass_fds]
-            process = BoxProcess(argv, uid=uid, fds=inherited, host_end=host_end, info=info)
+            process = BoxProcess(argv, fds=inherited, host_end=host_end, info=info)
         except (OSError, ValueError) as error:
             raise SandboxError(f"bubblewrap cannot be started: {error}") from error
         parts.close()

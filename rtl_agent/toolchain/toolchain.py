@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -92,9 +93,10 @@ class Toolchain:
         """What changes when a tool is replaced: a warm process still has the old one."""
         found = []
         for tool in self.tools.values():
-            if tool.path is not None and tool.path.exists():
-                status = tool.path.stat()
-                found.append((tool.name, str(tool.path), status.st_mtime_ns, status.st_size))
+            if tool.path is not None:
+                with suppress(OSError):
+                    status = os.stat(tool.path)  # noqa: PTH116  (for every grade)
+                    found.append((tool.name, str(tool.path), status.st_mtime_ns, status.st_size))
         return tuple(found)
 
     def warm_start(self) -> Path:

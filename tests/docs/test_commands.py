@@ -15,8 +15,8 @@ import pytest
 
 from tests.docs.pages import ROOT, Block, Command, blocks, commands
 
-_LONG = pytest.param(ROOT / "docs" / "start-learning.md", marks=pytest.mark.long)
-TUTORIALS = [ROOT / "docs" / "start-grading.md", _LONG, ROOT / "docs" / "own-problems.md"]
+_TRAINS = pytest.param(ROOT / "docs" / "start-learning.md", marks=pytest.mark.slow)
+TUTORIALS = [ROOT / "docs" / "start-grading.md", _TRAINS, ROOT / "docs" / "own-problems.md"]
 CONSOLE = ("console", "sh", "bash", "shell", "")
 
 

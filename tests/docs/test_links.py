@@ -39,3 +39,5 @@ def test_every_page_of_docs_is_in_the_table_of_contents() -> None:
     index = (ROOT / "docs" / "index.md").read_text().split("\n")
     pages = {page.stem for page in (ROOT / "docs").glob("*.md")} - {"index"}
     assert pages - set(index) == set()
+    index = (ROOT / "docs" / "integrations" / "index.md").read_text().split("\n")
+    assert {page.stem for page in (ROOT / "docs" / "integrations").glob("*.md")} - {"index"} - set(index) == set()

@@ -10,7 +10,12 @@ from tests.docs.pages import PAGES, ROOT, blocks
 _SPAN = re.compile(r"`([^`\n]+)`")
 _CLASS = re.compile(r"\b[A-Z][a-z]+(?:[A-Z][a-z0-9]*)+\b")
 _FILE = re.compile(r"\b(?:rtl_agent|tests|scripts|examples|docs|bundled)/[\w./-]*\.(?:py|md|sh|yaml)\b")
-_FOREIGN = {"SystemRandom", "docs/specification.md", "docs/task.md"}  # of Python, and of workspaces
+_FOREIGN = {
+    "RewardFileNotFoundError",
+    "SystemRandom",
+    "docs/specification.md",
+    "docs/task.md",
+}  # of Python, and of workspaces
 _KNOWN = set(re.findall(r"\w+", "\n".join(path.read_text() for path in (ROOT / "rtl_agent").rglob("*.py"))))
 
 

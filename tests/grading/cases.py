@@ -2,17 +2,21 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from rtl_agent.problems import CocotbVersion, Problem, Service
+from rtl_agent.problems import CocotbVersion, Problem, Service, load_problems
+
+_ROOT = Path(__file__).parents[2]
 
 
+@cache  # each worker collects them all, for several tests: without it 2 s of CPU
 def read_expect(case: Path) -> dict[str, Any]:
-    expect = yaml.safe_load((case / "expect.yaml").read_text())
+    expect = yaml.load((case / "expect.yaml").read_bytes(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     assert isinstance(expect, dict), case
     return expect
 
@@ -39,8 +43,8 @@ def text_of(case: Path, expect: Mapping[str, Any], name: str, canary: Path | Non
 
 
 def problem_for(expect: Mapping[str, Any], bundled: Mapping[str, Problem]) -> Problem:
-    """The bundled problem, its harness changed where the case needs a kind of harness that we do not have."""
-    problem = bundled[expect["problem"]]
+    """The bundled problem, or one of `source`; its harness changed where the case needs a kind that we do not have."""
+    problem = _of_a_source(expect) if "source" in expect else bundled[expect["problem"]]
     files = dict(problem.harness.files)
     for edit in expect.get("harness_edits", ()):
         assert edit["old"] in files[edit["file"]], edit
@@ -52,3 +56,9 @@ def problem_for(expect: Mapping[str, Any], bundled: Mapping[str, Problem]) -> Pr
     cocotb_version = CocotbVersion(expect.get("cocotb_version", problem.harness.cocotb_version))
     harness = replace(problem.harness, files=files, services=tuple(services), cocotb_version=cocotb_version)
     return replace(problem, context={**problem.context, **expect.get("context", {})}, harness=harness)
+
+
+def _of_a_source(expect: Mapping[str, Any]) -> Problem:
+    """Paths in a source are from the root of the repository."""
+    name, _, path = expect["source"].partition(":")
+    return next(one for one in load_problems(f"{name}:{_ROOT / path}") if one.id == expect["problem"])

@@ -63,19 +63,36 @@ def check(grade: Grade) -> None:
     assert grade.tests, said
 
 
+def on_one_path_or_both() -> list[Any]:
+    """A parameter for each case; where the exact path is slow, one for both paths in `make test-all` as well."""
+    found = []
+    for case in (case for kind in KINDS for case in cases_of_kind(FOLDER, kind)):
+        slow = case.values[1].get("exact_is_slow", False)
+        found.append(pytest.param(*case.values, not slow, id=case.id, marks=case.marks))
+        if slow:
+            found.append(pytest.param(*case.values, True, id=f"{case.id}-both-paths", marks=pytest.mark.slow))
+    return found
+
+
 @in_one_loop
-@pytest.mark.parametrize(("case", "expect"), [case for kind in KINDS for case in cases_of_kind(FOLDER, kind)])
+@pytest.mark.parametrize(("case", "expect", "both"), on_one_path_or_both())
 async def test_a_right_answer_passes(
-    case: Path, expect: dict[str, Any], bundled: dict[str, Problem], graders: Mapping[SimulationMode, Grader]
+    case: Path,
+    expect: dict[str, Any],
+    both: bool,
+    bundled: dict[str, Problem],
+    graders: Mapping[SimulationMode, Grader],
 ) -> None:
     problem = problem_for(expect, bundled)
     if "cocotb_version" in expect:  # what the case changed in the harness asks for it
         assert cocotb_version_of(problem.harness.files) == expect["cocotb_version"]
-    exact = await graded(graders[SimulationMode.EXACT], problem, case, expect)
-    check(exact)
     fast = await graded(graders[SimulationMode.FAST], problem, case, expect)
     check(fast)
     assert fast.path == "fast" or fast.path_reason, "the fast path was left without a reason"
+    if not both:
+        return
+    exact = await graded(graders[SimulationMode.EXACT], problem, case, expect)
+    check(exact)
     assert fast.tests == exact.tests  # names, verdicts, messages and simulation times
     assert fast.reward == exact.reward
     assert [(stage.name, stage.passed) for stage in fast.stages] == [

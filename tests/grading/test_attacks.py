@@ -199,7 +199,7 @@ async def test_an_attack_gains_nothing(
         if "dense_at_most" in expect:
             assert grade.reward.parts["tests"] <= expect["dense_at_most"], grade.progress
     if seconds < ORDINARY or expect.get("next_job"):  # it hangs, floods or fills: look at the job right after it
-        await expect_good_grade(grader, bundled[expect["problem"]])
+        await expect_good_grade(grader, problem_for(expect, bundled))
 
 
 @in_one_loop

@@ -12,6 +12,8 @@ from rtl_agent.grading import CannotGrade, Grader, Outcome, StageName, parse_wei
 from rtl_agent.problems import CocotbVersion, Harness, Needs, Problem, Service, read_problems
 from rtl_agent.sandbox import Box, BoxSpec, SandboxError
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")  # with the grader that they share
+
 ARBITER = "rtl_fixed_priority_arbiter_0001"
 ENV = {
     "SIM": "icarus",

@@ -13,6 +13,7 @@ from rtl_agent.problems import Problem
 from rtl_agent.sandbox import BubblewrapSandbox
 from rtl_agent.toolchain import find_toolchain
 
+in_one_loop = pytest.mark.asyncio(loop_scope="module")  # with the grader that they share
 LINT, SYNTH = "rtl_debouncer_0001", "rtl_popcount_0001"
 
 
@@ -74,6 +75,7 @@ def test_calls_out_of_verilog_are_seen(bundled: dict[str, Problem]) -> None:
     assert not calls_out(given, submit(given, {target: called}))
 
 
+@in_one_loop
 @pytest.mark.parametrize(
     "waiver",
     [
@@ -92,6 +94,7 @@ async def test_a_reference_with_a_waiver_fails_lint(waiver: str, bundled: dict[s
     assert any("hidden from a tool" in reason or "warnings are hidden" in reason for reason in grade.reasons)
 
 
+@in_one_loop
 @pytest.mark.parametrize("name", [LINT, SYNTH])
 @pytest.mark.parametrize(
     "words",
@@ -113,6 +116,7 @@ async def test_honest_words_hide_nothing(name: str, words: str, bundled: dict[st
     assert grade.outcome is Outcome.PASSED, grade.reasons
 
 
+@in_one_loop
 async def test_what_was_given_stays_allowed(bundled: dict[str, Problem], grader: Grader) -> None:
     problem = bundled[LINT]
     assert problem.reference is not None

@@ -12,6 +12,7 @@ from rtl_agent.grading.netlist import given_ports, lost_names, netlist_plan, set
 from rtl_agent.grading.verdict import ServiceVerdict
 from rtl_agent.problems import CocotbVersion, Problem, Service
 
+in_one_loop = pytest.mark.asyncio(loop_scope="module")  # with the grader that they share
 ATTACKS = Path(__file__).parents[2] / "attacks"
 LINT, SYNTH = "rtl_debouncer_0001", "rtl_popcount_0001"
 OTHERS = ("rtl_alu_0001", "rtl_barrel_shifter_0001", "rtl_sync_fifo_0001", "rtl_round_robin_arbiter_0001")
@@ -73,6 +74,7 @@ def with_synthesis(problem: Problem, synthesis: Problem) -> Problem:
     return replace(problem, harness=replace(problem.harness, files=files, services=services))
 
 
+@in_one_loop
 @pytest.mark.parametrize("name", OTHERS)
 async def test_a_right_design_passes_on_its_netlist(name: str, bundled: dict[str, Problem], grader: Grader) -> None:
     problem = with_synthesis(bundled[name], bundled[SYNTH])
@@ -100,6 +102,7 @@ async def looks(dut):
 """
 
 
+@in_one_loop
 @pytest.mark.parametrize("version", list(CocotbVersion))
 @pytest.mark.parametrize("attack", [False, True])
 async def test_a_name_that_the_netlist_has_lost_is_taken_from_the_source(
@@ -124,7 +127,8 @@ async def test_a_name_that_the_netlist_has_lost_is_taken_from_the_source(
     assert not attack or "what is synthesised is not what was simulated" in grade.reasons[0]
 
 
-@pytest.mark.parametrize("unknown", ["zero", "one"])
+@in_one_loop
+@pytest.mark.parametrize("unknown", ["zero", pytest.param("one", marks=pytest.mark.slow)])
 async def test_words_decide_what_gates_would_where_gates_take_too_long(
     unknown: str, bundled: dict[str, Problem], grader: Grader, monkeypatch: pytest.MonkeyPatch
 ) -> None:

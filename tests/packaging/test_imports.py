@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires
 from pathlib import Path
 
@@ -83,6 +84,15 @@ def core_distributions() -> set[str]:
     return found
 
 
+@cache
+def absent() -> frozenset[str]:
+    """Every module that is installed here and is none of the core's. Looking through all packages takes a second."""
+    core = core_distributions()
+    modules = {module for module, names in packages_distributions().items() if {name_of(n) for n in names} & core}
+    found = {*packages_distributions(), *(name for names in EXTRAS.values() for name in names)}
+    return frozenset(found - {*modules, *sys.stdlib_module_names, "rtl_agent"})
+
+
 BLOCKED = """
 import sys
 class Nowhere:
@@ -95,11 +105,7 @@ sys.meta_path.insert(0, Nowhere())
 
 def run_with_the_core_only(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """As in an environment that holds the core alone: whatever else is installed here cannot be imported."""
-    core = core_distributions()
-    modules = {module for module, names in packages_distributions().items() if {name_of(n) for n in names} & core}
-    absent = {*packages_distributions(), *(name for names in EXTRAS.values() for name in names)}
-    absent -= {*modules, *sys.stdlib_module_names, "rtl_agent"}
-    text = f"ABSENT = {absent!r}\n{BLOCKED}\n{program}"
+    text = f"ABSENT = {set(absent())!r}\n{BLOCKED}\n{program}"
     command = [sys.executable, "-c", text, *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, timeout=120)
 

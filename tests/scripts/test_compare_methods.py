@@ -69,6 +69,8 @@ def test_the_same_job_of_another_study_is_taken_and_one_with_other_options_is_no
     both, curve = compare.STUDIES["teachers"], [(0.0, 0.0, 0.0), (1.0, 1.0, 1.0)]
     keep(compare, result("demo-wide", 1, 0.9, curve), result("reverse", 0, 0.8, curve))
     assert {key: one["method"] for key, one in compare.results(both).items()} == {("same", 1): "demo-wide"}
+    (compare.STUDIES["comparison"].results / "something_else.json").write_text('{"pairs": 3}')
+    assert len(compare.results(both)) == 1
     file = compare.STUDIES["comparison"].results / "demo-wide-1.json"
     file.write_text(json.dumps({**json.loads(file.read_text()), "common": ["max_steps=1"]}))
     assert not compare.results(both)
@@ -99,6 +101,7 @@ def test_a_curriculum_is_shown_by_its_groups_without_signal(compare: ModuleType)
         (study.results / f"{method}-0.json").write_text(json.dumps(one))
     compare.write(study)
     cells = {line.split(" | ")[0]: line.split(" | ")[-2:] for line in study.page.read_text().splitlines()}
+    assert "pass@4" in study.page.read_text()
     assert cells["| every problem once in each epoch"] == ["50.0 %", "37.5 % |"]
     assert cells["| those whose pass rate is nearest a half"] == ["18.8 %", "0.0 % |"]
     assert (study.results / "signal.png").is_file()

@@ -1,12 +1,13 @@
 """A real HTTP server that gives prepared answers, and keeps what it was asked."""
 
 import json
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+
+from tests.threads import serving_in_a_thread
 
 Answer = Any | tuple[int, Any] | Callable[[Any], Any]
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -45,9 +46,5 @@ def answering(answers: Mapping[str, Answer], asked: list[Any] | None = None) -> 
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
+    with serving_in_a_thread(server):
         yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()

@@ -139,6 +139,7 @@ def run_in(server: Connection, gates: Path, tmp_path: Path, monkeypatch: pytest.
     def run(mode: Mode, *words: str) -> Path:
         where = [f"backend={server.base_url}", f"cvdp_jsonl_path={gates}", f"log_path={tmp_path / 'run'}"]
         small = ["batch_size=3", "group_size=2", "max_tokens=48", "max_steps=2", "eval_every=1", "split_seed=0"]
+        small += ["grading_jobs=1"]  # a second warm box takes half a second of CPU to start
         small += ["preflight_problems=0"] if mode == "distill" else []
         config = parse(mode, ["preset=embedded", *where, *small, *words])
         return start(config, Console(file=io.StringIO()))

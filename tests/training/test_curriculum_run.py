@@ -53,7 +53,7 @@ def test_every_step_is_kept_and_every_answer_counts_for_later_runs(
     assert not rates.tries(model=STUDENT)
 
 
-@pytest.mark.parametrize("kind", ["pools", "adaptive"])
+@pytest.mark.parametrize("kind", ["pools", pytest.param("adaptive", marks=pytest.mark.slow)])
 def test_a_resumed_run_draws_what_it_would_have_drawn_whatever_others_record_meanwhile(
     run_in: RunIn, taught: str, rates: PassRates, problems: list[Problem], tmp_path: Path, kind: str
 ) -> None:

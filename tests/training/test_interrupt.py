@@ -55,11 +55,11 @@ def test_nothing_new_is_begun_after_a_request() -> None:
 @pytest.mark.parametrize(
     ("stops", "killed", "options"),
     [
-        pytest.param([(signal.SIGINT, 1, 0.0)], True, [], id="twice", marks=pytest.mark.long),
+        pytest.param([(signal.SIGTERM, 2, 0.04)], False, [], id="once", marks=pytest.mark.long),
+        pytest.param([(signal.SIGINT, 1, 0.0)], True, [], id="twice", marks=pytest.mark.slow),
         pytest.param(
             [(signal.SIGINT, 1, 0.0), (signal.SIGTERM, 1, 0.04)], True, [], id="thrice", marks=pytest.mark.slow
         ),
-        pytest.param([(signal.SIGTERM, 2, 0.04)], False, [], marks=pytest.mark.slow),
         pytest.param([(signal.SIGINT, 3, 0.08)], False, [], marks=pytest.mark.slow),
         pytest.param(
             [(signal.SIGINT, 2, 0.04)], True, ["max_steps_off_policy=2"], id="two steps ahead", marks=pytest.mark.slow

@@ -16,6 +16,7 @@ from rtl_agent.backends.connect import Connection
 from rtl_agent.training.errors import BadConfig, TrainingError
 from rtl_agent.training.parse import parse
 from rtl_agent.training.start import train, train_async
+from tests.threads import serving_in_a_thread
 
 
 class Refuses(BaseHTTPRequestHandler):
@@ -68,9 +69,8 @@ class Drips(Refuses):
 def serving(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.daemon_threads = True
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
+    with serving_in_a_thread(server):
+        yield f"http://127.0.0.1:{server.server_port}"
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from rtl_agent.training.errors import BackendGone, BadConfig
 from rtl_agent.training.parse import parse
 from rtl_agent.training.start import train
 from tests.teachers.answers import answering, fixture
+from tests.threads import serving_in_a_thread
 from tests.training.conftest import RunIn
 
 SAME_NUMBERS = ("teacher_kl", "env/all/reward/total", "optim/entropy")
@@ -142,12 +143,8 @@ def network(target: str) -> Iterator[tuple[str, Network]]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
+    with serving_in_a_thread(server):
         yield f"http://127.0.0.1:{server.server_port}", state
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 def test_a_run_waits_for_a_teacher_that_is_gone_and_goes_on(

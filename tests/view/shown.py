@@ -1,6 +1,5 @@
 """A tab of the real browser on a viewer; it remembers everything that a page must not do."""
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -10,6 +9,7 @@ from typing import Any, Literal
 from playwright.sync_api import Browser, ConsoleMessage, Dialog, Error, Locator, Page, Request, expect
 
 from rtl_agent.view import Library, Viewer
+from tests.threads import serving_in_a_thread
 from tests.view.filled import waves
 
 Theme = Literal["light", "dark"]
@@ -55,14 +55,8 @@ class Shown:
 def viewer(library: Library) -> Iterator[str]:
     """The address of a server for these runs."""
     server = Viewer(library)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
+    with serving_in_a_thread(server):
         yield server.url
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from rtl_agent.view import Library, Viewer
 from rtl_agent.view import server as serving
 from rtl_agent.view.data import as_json
 from tests.report.example_run import write_run
+from tests.threads import serving_in_a_thread
 from tests.view.test_server import HOSTILE, ask, data
 
 VALUES: list[Any] = [
@@ -41,12 +42,9 @@ def runs(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def viewer(runs: Path) -> Iterator[Viewer]:
-    with Viewer(Library([runs], lambda model, tokens: [str(token) for token in tokens])) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
+    server = Viewer(Library([runs], lambda model, tokens: [str(token) for token in tokens]))
+    with serving_in_a_thread(server):
         yield server
-        server.shutdown()
-        thread.join()
 
 
 def everything(viewer: Viewer, run: str = "one") -> int:
@@ -219,12 +217,8 @@ def test_a_search_does_not_keep_others_waiting(viewer: Viewer, monkeypatch: pyte
 
 
 def test_on_the_other_protocol() -> None:
-    with Viewer(Library([Path()]), "::1") as server:
+    with Viewer(Library([Path()]), "::1") as server, serving_in_a_thread(server):
         assert server.url.startswith("http://[::1]:")
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
         with socket.create_connection(("::1", server.server_address[1]), timeout=20) as client:
             client.sendall(f"GET / HTTP/1.0\r\nHost: [::1]:{server.server_address[1]}\r\n\r\n".encode())
             assert client.recv(100).startswith(b"HTTP/1.0 200")
-        server.shutdown()
-        thread.join()

@@ -2,7 +2,6 @@
 
 import http.client
 import json
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from rtl_agent.runs.directory import rollout_path
 from rtl_agent.view import Library, Viewer, summaries
 from rtl_agent.view.data import MOST_LETTERS
 from tests.report.example_run import write_run
+from tests.threads import serving_in_a_thread
 
 HOSTILE = "<script>alert(1)</script>\x00\x1b[31m\ud800"
 
@@ -24,12 +24,8 @@ HOSTILE = "<script>alert(1)</script>\x00\x1b[31m\ud800"
 def viewer(tmp_path: Path) -> Iterator[Viewer]:
     write_run(tmp_path / "runs" / "one", steps=3)
     server = Viewer(Library([tmp_path / "runs"]))
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield server
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with serving_in_a_thread(server):
+        yield server
 
 
 def ask(viewer: Viewer, path: str, method: str = "GET", **headers: str) -> tuple[int, dict[str, str], bytes]:
@@ -201,9 +197,7 @@ def test_another_name_or_another_sites_page_is_refused(viewer: Viewer) -> None:
 
 def test_an_address_that_others_reach_asks_for_the_token(tmp_path: Path) -> None:
     write_run(tmp_path / "one", steps=1)
-    with Viewer(Library([tmp_path]), "0.0.0.0") as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
+    with Viewer(Library([tmp_path]), "0.0.0.0") as server, serving_in_a_thread(server):
         assert server.token in server.url
         assert ask(server, "/api/runs")[0] == 401
         assert ask(server, "/api/runs?token=guess")[0] == 401
@@ -212,5 +206,3 @@ def test_an_address_that_others_reach_asks_for_the_token(tmp_path: Path) -> None
         cookie = headers["Set-Cookie"].partition(";")[0]
         assert ask(server, "/api/runs", Cookie=cookie)[0] == 200
         assert ask(server, "/api/runs", Cookie=cookie, Origin="http://evil.example")[0] == 403
-        server.shutdown()
-        thread.join()

@@ -1,7 +1,6 @@
 """Waves over HTTP: made on demand while others are answered, kept, downloaded by a safe name, refused in a sentence."""
 
 import json
-import threading
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -19,6 +18,7 @@ from rtl_agent.view import Library, Viewer
 from rtl_agent.view import waves as view_waves
 from rtl_agent.view.waves import WaveService
 from rtl_agent.waves.store import WaveStore
+from tests.threads import serving_in_a_thread
 from tests.view.test_server import ask, data
 
 PROBLEM, MISS = "rtl_edge_detector_0001", "swapped_pulses"
@@ -61,12 +61,8 @@ def viewer(tmp_path: Path, answer: Mapping[str, str], grade: Grade) -> Iterator[
         run.log_rollouts(0, kinds)
     library = Library([tmp_path / "runs"])
     server = Viewer(library, waves=WaveService(library.problem, WaveStore(tmp_path / "cache")))
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield server
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with serving_in_a_thread(server):
+        yield server
 
 
 def address(test: str, row: int = 0, of: str = "candidate", file: str = "") -> str:

@@ -62,7 +62,7 @@ function List({ runs, root }: { runs: RunSummary[]; root: string }) {
         <table class="runs">
           <thead>
             <tr>
-              <th><span class="unseen">Chosen</span></th><th>Run</th><th>Student</th><th>Teacher</th><th>Mode</th><th class="number">Seed</th>
+              <th><span class="unseen">Chosen</span></th><th>Run</th><th class="wide">Student</th><th class="wide">Teacher</th><th class="wide">Mode</th><th class="number">Seed</th>
               <th class="number">Steps</th><th class="number">Rollouts</th><th class="number">Pass rate</th><th class="number">Reward</th><th class="number">Teacher KL</th><th>Written</th>
             </tr>
           </thead>
@@ -118,9 +118,9 @@ function Line({ run, chosen, seeds, toggle }: LineProps) {
         {run.running && <span class="tag live">running</span>}
         {seeds.length > 1 && <button type="button" class="plain" onClick={() => toggle(seeds, !chosen)}>{chosen ? "drop" : "choose"} all {seeds.length} seeds</button>}
       </th>
-      <td><Name of={run.student || "–"} most={60} /></td>
-      <td><Name of={run.teacher || "–"} most={60} /></td>
-      <td>{brief(run.mode, 30) || "–"}</td>
+      <td class="wide"><Name of={run.student || "–"} most={60} /></td>
+      <td class="wide"><Name of={run.teacher || "–"} most={60} /></td>
+      <td class="wide">{brief(run.mode, 30) || "–"}</td>
       <td class="number">{run.seed ?? "–"}</td>
       <td class="number">{run.kind === "eval" ? "–" : number(run.steps)}</td>
       <td class="number">{number(run.rollouts)}</td>

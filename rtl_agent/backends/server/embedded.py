@@ -39,7 +39,8 @@ class DeadServerResponder:
 
         self._server = ThreadingHTTPServer((host, port), Handler)
         self._server.daemon_threads = True
-        threading.Thread(target=self._server.serve_forever, name="dead server responder", daemon=True).start()
+        look_again = (0.05,)  # seconds until it sees that it is to end
+        threading.Thread(target=self._server.serve_forever, args=look_again, daemon=True).start()
 
     def close(self) -> None:
         self._server.shutdown()

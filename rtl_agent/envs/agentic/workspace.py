@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import cache
@@ -69,22 +69,36 @@ class Workspace:
 
     async def run(self, argv: Sequence[str], *, cwd: str = CODE, seconds: float | None = None) -> CommandResult:
         """One command, its stderr within its stdout. `seconds` are those that the episode still has."""
-        config = self._config
-        wall = config.command_seconds if seconds is None else min(config.command_seconds, max(seconds, 0.1))
         # An agent can make a directory that nobody can enter: that is its own doing, and no fault of the sandbox.
         script = f'cd {shlex.quote(cwd)} && exec "$@" 2>&1'
+        return await self.execute(["sh", "-c", script, "sh", *argv], seconds=seconds)
+
+    async def execute(
+        self,
+        argv: Sequence[str],
+        *,
+        env: Mapping[str, str] | None = None,
+        stdin: bytes = b"",
+        seconds: float | None = None,
+        output_bytes: int | None = None,
+        keep_bytes: int | None = None,
+    ) -> CommandResult:
+        """One command in /, for a framework with tools of its own: with variables beside the workspace's, and input."""
+        config = self._config
+        wall = config.command_seconds if seconds is None else min(config.command_seconds, max(seconds, 0.1))
         box = await self.open()
         result = await box.run(
-            ["sh", "-c", script, "sh", *argv],
-            env=self._env(),
+            argv,
+            env={**self._env(), **(env or {})},
             cwd="/",
+            stdin=stdin,
             limits=Limits(
                 wall_seconds=wall,
                 cpu_seconds=min(config.command_cpu_seconds or config.command_seconds, max(self.cpu_left, 1.0)),
                 all_cpu_seconds=max(self.cpu_left, 1.0),
                 file_bytes=config.file_bytes,
-                output_bytes=config.output_bytes,
-                keep_bytes=max(MIB, 2 * _BYTES_OF_A_CHARACTER * config.shown_characters),
+                output_bytes=output_bytes or config.output_bytes,
+                keep_bytes=keep_bytes or max(MIB, 2 * _BYTES_OF_A_CHARACTER * config.shown_characters),
             ),
         )
         self.cpu_seconds += result.cpu_seconds

@@ -61,7 +61,7 @@ def _watch_processes():
     start, run = subprocess.Popen.__init__, subprocess.run
 
     def watched_start(self, args, *rest, **options):
-        if _program(args) != "vvp":
+        if _program(args) != "vvp" or rtl_agent_probe_seal.is_without_design():
             start(self, args, *rest, **{**options, "env": _with_seed_of_child(options.get("env"))})
             return
         options = _simulator_options(args, options)
@@ -73,6 +73,8 @@ def _watch_processes():
 
     def watched_run(args, *rest, **options):
         program = _program(args)
+        if rtl_agent_probe_seal.is_without_design():
+            return _run_without_design(run, program, args, options)
         warm = program == "vvp" and warm_simulator is not None and warm_simulator.can_run(args, options)
         if program == "vvp" and not warm:
             with rtl_agent_probe_seal.output_without_name(options) as nameless:
@@ -106,6 +108,15 @@ def _watch_processes():
 
     subprocess.Popen.__init__ = watched_start
     subprocess.run = watched_run
+
+
+def _run_without_design(run, program, args, options):
+    """A compiler or simulator of the harness's own: nothing about it is told."""
+    if program != "iverilog" or warm_simulator is None:
+        return run(args, **options)
+    import rtl_agent_warm_compile
+
+    return rtl_agent_warm_compile.run(run, args, options)
 
 
 def _simulator_options(args, options):

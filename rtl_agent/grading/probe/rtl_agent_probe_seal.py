@@ -31,6 +31,7 @@ lock = threading.RLock()  # a harness may start processes from several threads
 _open_modes = {}  # path -> mode of what is closed at the moment
 _content = {}  # path -> what the harness's files held when they were last open
 _alive = set()  # processes that the harness started and that have not ended
+_no_design = False  # what is started has no design in it: the harness's own simulations
 
 
 def watch_processes():
@@ -38,6 +39,9 @@ def watch_processes():
     start, ended, system = subprocess.Popen.__init__, subprocess.Popen._handle_exitstatus, os.system
 
     def closed_start(self, args, *rest, **options):
+        if _no_design:
+            start(self, args, *rest, **options)
+            return
         with lock:
             close(_words(args), options.get("cwd"))
             _alive.add(self)
@@ -67,6 +71,21 @@ def _gone(process):
         if not _alive:
             reopen()
             rtl_agent_probe_written.tools_ended()
+
+
+@contextmanager
+def without_design():
+    """What is started meanwhile may read the harness: no design is among the files that it works on."""
+    global _no_design
+    _no_design = True
+    try:
+        yield
+    finally:
+        _no_design = False
+
+
+def is_without_design():
+    return _no_design
 
 
 @contextmanager

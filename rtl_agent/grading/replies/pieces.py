@@ -30,8 +30,8 @@ _CODE_ON_THE_FENCE = re.compile(
     rf"\s*+(?://|/\*|{DIRECTIVE}|(?:module|package|interface)\s++\w++\s*+(?:[(;#]|$))", re.ASCII
 )
 _JUNK_LINE = re.compile(
-    r"[ \t]*+(?:[`*#]*+[ \t]*+(?:(?:file|filename|path)[ \t]*+[:=][ \t]*+)?[`*]*+"
-    r"[\w./-]{0,200}?\.(?:svh|vh|sv|v)[`*:]*+|verilog|systemverilog)?[ \t\r]*+\n",
+    r"[ \t]*+(?:(?:[`*#]*+|<!--|%%(?:write)?file)[ \t]*+(?:(?:file|filename|path)[ \t]*+[:=][ \t]*+)?[`*]*+"
+    r"[\w./-]{0,200}?\.(?:svh|vh|sv|v)[`*:]*+(?:[ \t]*+-->)?|verilog|systemverilog)?[ \t\r]*+\n",
     re.ASCII | re.IGNORECASE,
 )
 _ANSWER = re.compile(r"<(/?)(?:answer|final|final_answer|final-answer|solution)>", re.IGNORECASE)
@@ -129,6 +129,7 @@ def _is_answer(document: Document) -> bool:
 
 def _of_document(document: Document) -> Iterator[Piece]:
     for key, text in document.texts:
+        key = key.strip("`") or key
         if looks_like_a_path(key):
             blocks = [segment for segment in segments_of(text) if segment.is_block and segment.text.strip()]
             inside = blocks[0].text if blocks else text

@@ -239,6 +239,8 @@ def _is_prose(line: str) -> bool:
     said = _CODE_SPAN.sub("", line).strip()
     if not said:
         return "`" in line
+    if len(said) >= 3 and not said.strip("'\""):  # a fence that was closed by other marks
+        return True
     return said[-1] != ";" and _PROSE.match(said) is not None and _STATEMENT.match(said) is None
 
 
