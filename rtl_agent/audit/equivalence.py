@@ -16,7 +16,7 @@ from rtl_agent.toolchain import Toolchain
 _PROGRAM = INSIDE / "compare.py"
 _AT_A_TIME = 12  # designs in one box
 SHORT, LONG = 40, 220  # cycles of a phase
-SIMULATION_SECONDS, PROOF_SECONDS = 6.0, 15.0  # of CPU
+SIMULATION_SECONDS, PROOF_SECONDS = 6.0, 45.0  # of CPU
 _COCOTB = CocotbVersion.V2
 _SIZED = re.compile(r"\d+'s?([bodh])([0-9a-f_]+)")
 

@@ -34,7 +34,7 @@ LOCKS = Path(__file__).parent / "locks"
 PLACE = Path(sys.prefix) / "share" / "frameworks"
 STAMP = "rtl-agent.json"
 OLDEST = (3, 11)
-SECONDS = 1800  # for a download of two gigabytes
+SECONDS = 1800  # for a download of two gigabytes; and so that a busy machine ends no test
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Environment:
         cwd: Path,
         env: Mapping[str, str] | None = None,
         exit_code: int | None = 0,
-        seconds: float = 600,
+        seconds: float = SECONDS,
     ) -> subprocess.CompletedProcess[str]:
         """A program of this environment, started in `cwd`. It must end with `exit_code`; None: with any."""
         done = subprocess.run(

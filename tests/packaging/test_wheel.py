@@ -110,3 +110,12 @@ def test_what_needs_more_says_what_to_install(place: Place) -> None:
     done = place.run(place.venv / "bin" / "rtl-agent", "train", "rl")
     assert done.returncode == 2
     assert "pip install 'rtl-agent[train]'" in done.stderr
+
+
+@pytest.mark.slow
+def test_the_viewers_page_is_in_it_as_it_was_built(place: Place) -> None:
+    """And neither tinker nor a tokenizer is needed to look at runs."""
+    place.rtl_agent("view", ".", "--bundle", "../page")
+    static = ROOT / "rtl_agent" / "view" / "static"
+    for name in ("app.js", "app.css"):
+        assert (place.path / "page" / name).read_bytes() == (static / name).read_bytes()
