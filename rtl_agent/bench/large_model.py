@@ -65,6 +65,9 @@ def measure_large(model: str, rounds: int, on_step: Callable[[], None] = lambda:
     """The first round of each part warms up and does not count."""
     found: list[dict[str, Used]] = []
     tokens: dict[str, int] = {}
+    peak = _training_peak(model)  # first: this process takes memory itself once it has run the other side
+    for _ in range(rounds + 1):  # as long as a part
+        on_step()
     for open_side in (_served, _plain):
         used = {}
         with open_side(model) as works:
@@ -82,9 +85,6 @@ def measure_large(model: str, rounds: int, on_step: Callable[[], None] = lambda:
         gc.collect()
     ours, theirs = found
     theirs[SAMPLE_LORA] = theirs[SAMPLE]  # merged, at its best
-    peak = _training_peak(model)
-    for _ in range(rounds + 1):  # as long as a part
-        on_step()
     return LargeModel(model, [Compared(what, tokens[what], ours[what], theirs[what]) for what in ours], peak)
 
 
