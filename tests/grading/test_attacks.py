@@ -74,11 +74,12 @@ async def expect_good_grade(grader: Grader, problem: Problem) -> None:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def graders(bundled: dict[str, Problem]) -> AsyncIterator[Graders]:
+    others = children()  # what other modules' tests share, and the grader of the whole process
     shared = Graders()
     yield shared
     await shared.close(bundled["rtl_fixed_priority_arbiter_0001"])
     # A model server that other tests of this process share is no grader's.
-    left = [command for command in descendants(os.getpid()) if "rtl_agent.backends.server" not in command]
+    left = [command for command in descendants(os.getpid(), others) if "rtl_agent.backends.server" not in command]
     assert not left, "processes are left when every grader is closed"
 
 
@@ -118,20 +119,24 @@ def _identity(path: Path) -> tuple[int, ...]:
     return (found.st_mode, found.st_uid, found.st_size if is_file else 0, found.st_mtime_ns if is_file else 0)
 
 
-def descendants(pid: int) -> list[str]:
-    """Command lines of all processes below this one, those of `multiprocessing` and xdist left out."""
-    children: dict[int, list[int]] = {}
+def children() -> frozenset[int]:
+    return frozenset(int(pid) for task in Path("/proc/self/task").iterdir() for pid in _read(task / "children").split())
+
+
+def descendants(pid: int, others: frozenset[int] = frozenset()) -> list[str]:
+    """Command lines of all processes below this one, `others`, those of `multiprocessing` and xdist left out."""
+    below: dict[int, list[int]] = {}
     for entry in Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = entry.read_text().rpartition(")")[2].split()
         except OSError:
             continue
         if fields[0] != "Z":
-            children.setdefault(int(fields[1]), []).append(int(entry.parent.name))
+            below.setdefault(int(fields[1]), []).append(int(entry.parent.name))
     found: list[str] = []
     wanted = [pid]
     while wanted:
-        for child in children.get(wanted.pop(), []):
+        for child in set(below.get(wanted.pop(), [])) - others:
             wanted.append(child)
             found.append(_read(Path(f"/proc/{child}/cmdline")).replace("\0", " "))
     return [line for line in found if line and "resource_tracker" not in line]
