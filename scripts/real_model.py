@@ -315,7 +315,9 @@ def digest(evaluation: Path) -> dict[str, Any]:
         ]
         kinds = count(mistakes(judged, grader))
     kept = ("summary", "by", "samples_each", "k", "problems", "errors", "tokens", "seconds", "settings", "versions")
-    return {**{name: found[name] for name in kept}, "mistakes": {str(kind): number for kind, number in kinds.items()}}
+    told = {name: found[name] for name in kept}
+    told["settings"] = {**found["settings"], "problems": Path(source).name}  # a file's place is this machine's
+    return {**told, "mistakes": {str(kind): number for kind, number in kinds.items()}}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
